@@ -1,0 +1,30 @@
+"""What all tests share: one OpenMP thread, Hypothesis without a deadline, and the small default model, loaded once a process."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+# A first call may compile kernels, and machines that run tests are busy: deadlines would only measure that.
+settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("default")
+
+
+@pytest.fixture(scope="session")
+def default_model() -> tuple[Any, Any]:
+    """(model, tokenizer) of `domino_py.load_default()`, float32, one thread; skips where its package cannot be had."""
+    import torch
+
+    import domino_py as domino
+
+    torch.set_num_threads(1)
+    try:
+        return domino.load_default()
+    except domino.DominoError as error:
+        pytest.skip(f"the default model is not available here: {error}")
