@@ -1,0 +1,127 @@
+"""`Constraint`: an immutable value that says which texts are legal.
+
+It holds its source and options, so it can be hashed, compared and pickled; the expression is made when first needed.
+Front ends give each kind a builder: a module-level function from (source, options) to an expression.
+"""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass, field
+from typing import Any
+
+from tokenizer_align.errors import EmptyLanguage, Problem
+from tokenizer_align.expressions import Expr, alt, frame, repeat, seq
+
+_BUILDERS: dict[str, str] = {
+    # kind -> "module:function"; the function takes the constraint and returns (expression, ignored problems)
+    "regex": "domino_py.constraints.regex:build",
+    "choice": "domino_py.constraints.choice:build",
+    "json": "domino_py.constraints.json:build",
+    "json_schema": "domino_py.constraints.schema:build",
+    "type": "domino_py.constraints.types:build",
+    "sequence": "domino_py.constraints.base:_build_combined",
+    "alternatives": "domino_py.constraints.base:_build_combined",
+    "repeat": "domino_py.constraints.base:_build_combined",
+}
+
+
+@dataclass(frozen=True)
+class Constraint:
+    """Which texts are legal. Made by the front ends (`regex`, `choice`, `json_schema`, ...), never by hand.
+
+    `kind`: the front end; `source`: its hashable input (a pattern, canonical JSON text, a tuple of parts ...);
+    `options`: (name, value) pairs, sorted; `extra`: what does not take part in equality (such as a Python type to parse to).
+    """
+
+    kind: str
+    source: Any
+    options: tuple[tuple[str, Any], ...] = ()
+    extra: Any = field(default=None, compare=False, repr=False)
+    _memo: dict[str, Any] = field(default_factory=dict, compare=False, hash=False, repr=False)
+
+    @property
+    def expression(self) -> Expr:
+        """The byte expression. Raises ConstraintError subclasses for what cannot be enforced or is empty."""
+        if "expression" not in self._memo:
+            module, function = _BUILDERS[self.kind].split(":")
+            expr, ignored = getattr(importlib.import_module(module), function)(self)
+            self._memo["ignored"] = tuple(ignored)
+            self._memo["expression"] = expr
+        expr = self._memo["expression"]
+        assert isinstance(expr, Expr)
+        return expr
+
+    @property
+    def ignored(self) -> tuple[Problem, ...]:
+        """What `on_unsupported="ignore"` left out."""
+        _ = self.expression
+        ignored: tuple[Problem, ...] = self._memo["ignored"]
+        return ignored
+
+    def option(self, name: str, default: Any = None) -> Any:
+        return dict(self.options).get(name, default)
+
+    def validate(self) -> None:
+        """Build the expression and make sure that some text satisfies it. Raises ConstraintError subclasses."""
+        from tokenizer_align.derivatives import is_productive
+
+        if not is_productive(self.expression):
+            raise EmptyLanguage(f"no text satisfies this constraint: {self}")
+
+    def matches(self, text: str | bytes) -> bool:
+        """Whether the whole text is legal. Needs no model."""
+        from tokenizer_align.recognizer import matches
+
+        return matches(self.expression, text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text)
+
+    def parse(self, text: str) -> Any:
+        """The value that a legal text stands for: objects for JSON and types, else the text."""
+        if self.kind in ("json", "json_schema"):
+            import json
+
+            return json.loads(text)
+        if self.kind == "type":
+            module = importlib.import_module("domino_py.constraints.types")
+            return module.parse(self, text)
+        return text
+
+    def __add__(self, other: Constraint) -> Constraint:
+        if not isinstance(other, Constraint):
+            return NotImplemented
+        return Constraint("sequence", (*_parts("sequence", self), *_parts("sequence", other)))
+
+    def __or__(self, other: Constraint) -> Constraint:
+        if not isinstance(other, Constraint):
+            return NotImplemented
+        return Constraint("alternatives", (*_parts("alternatives", self), *_parts("alternatives", other)))
+
+    def __str__(self) -> str:
+        text = repr(self.source)
+        return f"{self.kind}({text if len(text) < 120 else text[:117] + '...'})"
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"kind": self.kind, "source": self.source, "options": self.options, "extra": self.extra}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        for name, value in state.items():
+            object.__setattr__(self, name, value)
+        object.__setattr__(self, "_memo", {})
+
+
+def repeat_constraint(item: Constraint, lo: int, hi: int | None) -> Constraint:
+    """`item` from `lo` to `hi` times; the public name is `repeat`."""
+    return Constraint("repeat", (item, lo, hi))
+
+
+def _parts(kind: str, constraint: Constraint) -> tuple[Constraint, ...]:
+    return tuple(constraint.source) if constraint.kind == kind else (constraint,)
+
+
+def _build_combined(constraint: Constraint) -> tuple[Expr, tuple[Problem, ...]]:
+    if constraint.kind == "repeat":
+        item, lo, hi = constraint.source
+        return repeat(frame(item.expression), lo, hi), item.ignored
+    join = seq if constraint.kind == "sequence" else alt
+    ignored = tuple(problem for part in constraint.source for problem in part.ignored)
+    return join(*(frame(part.expression) for part in constraint.source)), ignored

@@ -1,0 +1,333 @@
+"""What an expression becomes when it reads a byte.
+
+`heads` (call-free nodes): a deterministic derivative per byte class (Brzozowski 1964, with the byte classes of Owens et al.).
+`moves` (any node): pairs of a byte mask and the *frames* that take the node's place, topmost first; the frame below a call
+is pushed, never inlined, so that the inside of a call is the same automaton everywhere. Moves whose frames can never be
+completed are left out, so every frame that is reached can be completed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from .errors import ConstraintError, TooComplex
+from .expressions import (
+    ALL,
+    ALL_BYTES,
+    EMPTY,
+    EPSILON,
+    K_ALT,
+    K_BOTH,
+    K_CALL,
+    K_EMPTY,
+    K_EPSILON,
+    K_KEYS,
+    K_LIT,
+    K_NEG,
+    K_REPEAT,
+    K_SEQ,
+    K_SET,
+    K_WORDS,
+    Expr,
+    Rule,
+    alt,
+    both_unchecked,
+    lit,
+    neg,
+    repeat,
+    seq,
+    words_slice,
+)
+
+Heads = tuple[tuple[int, Expr], ...]
+Moves = tuple[tuple[int, tuple[Expr, ...]], ...]
+
+MAX_SEARCH = 200_000  # nodes visited to decide whether an intersection is empty, before TooComplex
+
+
+def heads(node: Expr) -> Heads:
+    """Disjoint (byte mask, derivative) pairs of a call-free node; bytes outside all masks lead nowhere."""
+    if node.memo_heads is None:
+        node.memo_heads = _heads(node)
+    return node.memo_heads
+
+
+def _heads(node: Expr) -> Heads:
+    kind = node.kind
+    if kind in (K_EMPTY, K_EPSILON):
+        return ()
+    if kind == K_SET:
+        return ((node.data, EPSILON),)
+    if kind == K_LIT:
+        return ((1 << node.data[0], lit(node.data[1:])),)
+    if kind == K_SEQ:
+        first, rest = node.args
+        found = [(mask, seq(after, rest)) for mask, after in heads(first)]
+        if first.memo_nullable:
+            return _disjoint(found + list(heads(rest)))
+        return tuple(found)
+    if kind == K_ALT:
+        return _disjoint([pair for arg in node.args for pair in heads(arg)])
+    if kind == K_REPEAT:
+        rest = _one_less(node)
+        return _disjoint([(mask, seq(after, rest)) for mask, after in heads(node.args[0])])
+    if kind == K_WORDS:
+        return _word_heads(node)
+    if kind == K_BOTH:
+        return _both_heads(node)
+    if kind == K_NEG:
+        return _neg_heads(node)
+    raise ConstraintError(f"{node!r} needs a stack; it cannot stand inside an intersection or complement")
+
+
+def _one_less(node: Expr) -> Expr:
+    lo, hi = node.data
+    return repeat(node.args[0], max(lo - 1, 0), None if hi is None else hi - 1)
+
+
+def _word_heads(node: Expr) -> Heads:
+    source, lo, hi, depth = node.data
+    if len(source.items[lo]) == depth:
+        lo += 1
+    result = []
+    start = lo
+    while start < hi:
+        byte = source.items[start][depth]
+        end = start + 1
+        while end < hi and source.items[end][depth] == byte:
+            end += 1
+        result.append((1 << byte, words_slice(source, start, end, depth + 1)))
+        start = end
+    return tuple(result)
+
+
+def _both_heads(node: Expr) -> Heads:
+    current: list[tuple[int, tuple[Expr, ...]]] = [(ALL_BYTES, ())]
+    for arg in node.args:
+        current = [
+            (mask & other, (*afters, after))
+            for mask, afters in current
+            for other, after in heads(arg)
+            if mask & other
+        ]
+    merged: dict[Expr, int] = {}
+    for mask, afters in current:
+        after = both_unchecked(*afters)
+        if after is not EMPTY:
+            merged[after] = merged.get(after, 0) | mask
+    return tuple((mask, after) for after, mask in merged.items())
+
+
+def _neg_heads(node: Expr) -> Heads:
+    rest, merged = ALL_BYTES, dict[Expr, int]()
+    for mask, after in heads(node.args[0]):
+        rest &= ~mask
+        outside = neg(after)
+        if outside is not EMPTY:
+            merged[outside] = merged.get(outside, 0) | mask
+    if rest:
+        merged[ALL] = merged.get(ALL, 0) | rest
+    return tuple((mask, after) for after, mask in merged.items())
+
+
+def _disjoint(pairs: list[tuple[int, Expr]]) -> Heads:
+    """Overlapping pairs made disjoint: a byte that leads to several nodes leads to their union."""
+    merged: dict[Expr, int] = {}
+    union, overlap = 0, False
+    for mask, after in pairs:
+        overlap = overlap or bool(union & mask)
+        union |= mask
+        merged[after] = merged.get(after, 0) | mask
+    if not overlap:
+        return tuple((mask, after) for after, mask in merged.items())
+    parts: list[tuple[int, tuple[Expr, ...]]] = []
+    for after, mask in merged.items():
+        parts = _split(parts, mask, after)
+    result: dict[Expr, int] = {}
+    for mask, afters in parts:
+        after = afters[0] if len(afters) == 1 else alt(*afters)
+        result[after] = result.get(after, 0) | mask
+    return tuple((mask, after) for after, mask in result.items())
+
+
+def _split(parts: list[tuple[int, tuple[Expr, ...]]], mask: int, after: Expr) -> list[tuple[int, tuple[Expr, ...]]]:
+    result = []
+    for other, afters in parts:
+        common = other & mask
+        if common:
+            result.append((common, (*afters, after)))
+            mask &= ~common
+        if other & ~common:
+            result.append((other & ~common, afters))
+    if mask:
+        result.append((mask, (after,)))
+    return result
+
+
+def is_live(node: Expr) -> bool:
+    """Whether a call-free node holds any string at all; exact, by search over derivatives, memoized."""
+    if node.plain:
+        return node is not EMPTY
+    if node.memo_live is None:
+        _search(node)
+    return bool(node.memo_live)
+
+
+def _search(start: Expr) -> None:
+    """Depth first to the nearest accepting derivative; where there is none, all that was visited is dead."""
+    parents: dict[Expr, Expr | None] = {start: None}
+    work = [start]
+    while work:
+        node = work.pop()
+        if node.memo_nullable or node.memo_live or (node.plain and node is not EMPTY):
+            step: Expr | None = node
+            while step is not None:
+                step.memo_live = True
+                step = parents[step]
+            return
+        for _, after in _live_heads(node):
+            if after not in parents and after.memo_live is not False:
+                parents[after] = node
+                work.append(after)
+        if len(parents) > MAX_SEARCH:
+            raise TooComplex(f"an intersection or complement needs more than {MAX_SEARCH:,} states: {start!r}")
+    for node in parents:
+        node.memo_live = False
+
+
+def _live_heads(node: Expr) -> Iterable[tuple[int, Expr]]:
+    return heads(node)
+
+
+def nullable(node: Expr) -> bool:
+    """Whether the empty string belongs to the node; rules are looked into, left recursion counts as 'no'."""
+    if node.memo_nullable is None:
+        value, final = _nullable(node, set())
+        if final or value:
+            node.memo_nullable = value
+        return value
+    return node.memo_nullable
+
+
+def _nullable(node: Expr, active: set[Rule]) -> tuple[bool, bool]:
+    """(value, whether the value did not lean on a rule that is still being decided)."""
+    if node.memo_nullable is not None:
+        return node.memo_nullable, True
+    if node.kind == K_CALL:
+        rule: Rule = node.data
+        if rule in active:
+            return False, False
+        active.add(rule)
+        value, final = _nullable(rule.body, active)
+        active.discard(rule)
+    else:
+        need_all = node.kind != K_ALT
+        value, final = need_all, True
+        for arg in node.args:
+            arg_value, arg_final = _nullable(arg, active)
+            final = final and arg_final
+            if arg_value != need_all:
+                value, final = arg_value, arg_final
+                break
+    if value or final:
+        node.memo_nullable = value
+    return value, final or value
+
+
+def moves(node: Expr) -> Moves:
+    """(byte mask, frames) pairs, topmost frame first; no frame is EPSILON, no frames means 'finished'. Masks may overlap."""
+    if node.memo_moves is None:
+        node.memo_moves = _prune(_moves(node, frozenset()))
+    return node.memo_moves
+
+
+def _prune(found: list[tuple[int, tuple[Expr, ...]]]) -> Moves:
+    return tuple((mask, frames) for mask, frames in found if all(is_productive(frame) for frame in frames))
+
+
+def _moves(node: Expr, active: frozenset[Rule]) -> list[tuple[int, tuple[Expr, ...]]]:
+    if node.memo_moves is not None:
+        return list(node.memo_moves)
+    if not node.has_call:
+        return [(mask, () if after is EPSILON else (after,)) for mask, after in heads(node) if is_live(after)]
+    kind = node.kind
+    if kind == K_CALL:
+        rule: Rule = node.data
+        if rule in active:
+            raise ConstraintError(f"rule {rule.name!r} refers to itself before reading anything (left recursion)")
+        return _moves(rule.body, active | {rule})
+    if kind == K_ALT:
+        return [move for arg in node.args for move in _moves(arg, active)]
+    if kind == K_SEQ:
+        return _seq_moves(node.args[0], node.args[1], active)
+    if kind == K_REPEAT:
+        return _seq_moves(node.args[0], _one_less(node), active, once=True)
+    if kind == K_KEYS:
+        from .members import key_moves
+
+        return key_moves(node)
+    raise ConstraintError(f"{node!r} holds a call inside an intersection or complement")
+
+
+def _seq_moves(
+    first: Expr, rest: Expr, active: frozenset[Rule], once: bool = False
+) -> list[tuple[int, tuple[Expr, ...]]]:
+    result: list[tuple[int, tuple[Expr, ...]]] = []
+    for mask, frames in _moves(first, active):
+        if rest is EPSILON:
+            result.append((mask, frames))
+        elif not frames:
+            result.append((mask, (rest,)))
+        elif first.kind == K_CALL:
+            result.append((mask, (*frames, rest)))
+        else:
+            result.append((mask, (*frames[:-1], seq(frames[-1], rest))))
+    if not once and nullable(first):
+        result += _moves(rest, active)
+    return result
+
+
+def is_productive(node: Expr) -> bool:
+    """Whether the node holds any string; rules are looked into (least fixed point, memoized)."""
+    if node.memo_productive is None:
+        value, final = _productive(node, set())
+        if value or final:
+            node.memo_productive = value
+        return value
+    return node.memo_productive
+
+
+def _productive(node: Expr, active: set[Rule]) -> tuple[bool, bool]:
+    """(value, whether it did not lean on a rule that is still being decided); a memo is kept only for firm answers."""
+    if node.memo_productive is not None:
+        return node.memo_productive, True
+    if not node.has_call:
+        node.memo_productive = is_live(node)
+        return node.memo_productive, True
+    if node.kind == K_REPEAT and node.data[0] == 0:
+        node.memo_productive = True
+        return True, True
+    if node.kind == K_CALL:
+        rule: Rule = node.data
+        if rule in active:
+            return False, False
+        active.add(rule)
+        value, final = _productive(rule.body, active)
+        active.discard(rule)
+    else:
+        if node.kind == K_KEYS:
+            from .members import needed_parts
+
+            parts, need_all = needed_parts(node)
+        else:
+            parts, need_all = node.args, node.kind != K_ALT
+        value, final = need_all, True
+        for part in parts:
+            part_value, part_final = _productive(part, active)
+            final = final and part_final
+            if part_value != need_all:
+                value, final = part_value, part_final
+                break
+    if value or final:
+        node.memo_productive = value
+    return value, final or value

@@ -1,0 +1,241 @@
+"""Members of a JSON-like object whose keys may come in any order, each at most once.
+
+A `MemberSpec` says which keys exist, what follows each, what other keys may look like, and how members are separated and
+closed. A K_KEYS node is "a member must come now, with these keys still open": (spec, open keys as bits, members so far,
+position in the key trie). So n keys need no 2^n states up front: a set of open keys exists only when a text reached it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from .expressions import EMPTY, EPSILON, K_KEYS, Expr, alt, intern_node, seq
+
+Moves = list[tuple[int, tuple[Expr, ...]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One declared key. `text`: the key as written, both quotes included, no key text a prefix of another."""
+
+    text: bytes
+    rest: Expr  # what follows the key text: colon, blanks, value
+    required: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class KeyNode:
+    """A node of the key trie: its children by byte, the interval of (sorted) keys below it, the key that ends here or -1."""
+
+    children: dict[int, int]
+    lo: int
+    hi: int
+    ends: int
+
+
+@dataclass(frozen=True)
+class MemberSpec:
+    """The members of an object after its opening bracket.
+
+    `extra_key` (call-free, quotes included) and `extra_rest`: members with keys that are not declared; their text must not
+    spell a declared key otherwise than as in `Member.text`. `separator`: between members. `close`: blanks and closing
+    bracket after the last member. `lo`, `hi`: bounds of the number of members. `ordered`: declared keys in their order.
+    """
+
+    members: tuple[Member, ...]  # in declared order
+    separator: Expr
+    close: Expr
+    extra_key: Expr | None = None
+    extra_rest: Expr | None = None
+    lo: int = 0
+    hi: int | None = None
+    ordered: bool = False
+    nodes: list[KeyNode] = field(default_factory=list, compare=False, hash=False, repr=False)
+    extra_states: dict[int, Expr] = field(default_factory=dict, compare=False, hash=False, repr=False)
+    order: list[int] = field(default_factory=list, compare=False, hash=False, repr=False)  # declared -> sorted index
+    ranked: list[tuple[int, Member]] = field(default_factory=list, compare=False, hash=False, repr=False)
+
+    def __post_init__(self) -> None:
+        texts = [member.text for member in self.members]
+        if len(set(texts)) != len(texts):
+            raise ValueError("a key is declared twice")
+        ranks = {text: rank for rank, text in enumerate(sorted(texts))}
+        self.order.extend(ranks[text] for text in texts)
+        self.ranked.extend(sorted(zip(self.order, self.members, strict=True), key=lambda pair: pair[0]))
+        self._add_node(sorted(texts), 0, len(texts), 0)
+
+    def _add_node(self, texts: list[bytes], lo: int, hi: int, depth: int) -> int:
+        index = len(self.nodes)
+        ends = lo if hi - lo == 1 and len(texts[lo]) == depth else -1
+        children: dict[int, int] = {}
+        self.nodes.append(KeyNode(children, lo, hi, ends))
+        start = lo
+        while ends < 0 and start < hi:
+            byte = texts[start][depth]
+            end = start
+            while end < hi and texts[end][depth] == byte:
+                end += 1
+            children[byte] = self._add_node(texts, start, end, depth + 1)
+            start = end
+        return index
+
+    def by_rank(self, rank: int) -> Member:
+        """The member with this place in the sorted order (bits of `open_keys` count in that order)."""
+        return self.ranked[rank][1]
+
+    @property
+    def all_keys(self) -> int:
+        return (1 << len(self.members)) - 1
+
+    @property
+    def required_keys(self) -> int:
+        return sum(1 << rank for rank, member in zip(self.order, self.members, strict=True) if member.required)
+
+
+def start_members(spec: MemberSpec) -> Expr:
+    """At least one member, then the rest of the object with its closing bracket."""
+    return keys_node(spec, spec.all_keys, 0)
+
+
+def may_be_empty(spec: MemberSpec) -> bool:
+    """Whether an object without members is allowed."""
+    return spec.lo == 0 and not spec.required_keys
+
+
+def keys_node(spec: MemberSpec, open_keys: int, count: int, position: int = 0) -> Expr:
+    """A member must come now; `position` is the node reached in the key trie."""
+    if not allowed_keys(spec, open_keys, count) and not extra_allowed(spec, open_keys, count):
+        return EMPTY
+    return intern_node(K_KEYS, (), (spec, open_keys, _clip(spec, count), position))
+
+
+def _clip(spec: MemberSpec, count: int) -> int:
+    """Counts above every bound are alike."""
+    limit = spec.lo if spec.hi is None else spec.hi
+    return min(count, limit)
+
+
+def _declared_after(spec: MemberSpec, rank: int) -> int:
+    """Bits of the keys declared after the one with this rank."""
+    place = spec.order.index(rank)
+    return sum(1 << other for other in spec.order[place + 1 :])
+
+
+def _open_after(spec: MemberSpec, open_keys: int, rank: int) -> int:
+    """Which keys stay open once the key with this rank was written."""
+    rest = open_keys & ~(1 << rank)
+    return rest & _declared_after(spec, rank) if spec.ordered else rest
+
+
+def _fits(spec: MemberSpec, open_after: int, count: int) -> bool:
+    """Whether the object can still be finished after `count` members with these keys left open."""
+    required = (open_after & spec.required_keys).bit_count()
+    if spec.hi is not None and count + required > spec.hi:
+        return False
+    return spec.extra_key is not None or count + open_after.bit_count() >= spec.lo
+
+
+def allowed_keys(spec: MemberSpec, open_keys: int, count: int) -> int:
+    """Bits of the declared keys that may be written next."""
+    if not spec.ordered and spec.hi is None and spec.lo <= 1:
+        return open_keys
+    result, required = 0, open_keys & spec.required_keys
+    for rank in spec.order:
+        if open_keys >> rank & 1:
+            after = _open_after(spec, open_keys, rank)
+            skipped = required & ~after & ~(1 << rank)
+            if not skipped and _fits(spec, after, count + 1):
+                result |= 1 << rank
+    return result
+
+
+def extra_allowed(spec: MemberSpec, open_keys: int, count: int) -> bool:
+    """Whether a member with an undeclared key may be written next."""
+    if spec.extra_key is None:
+        return False
+    if spec.ordered and open_keys & spec.required_keys:
+        return False
+    return _fits(spec, open_keys, count + 1)
+
+
+def after_member(spec: MemberSpec, open_keys: int, count: int) -> Expr:
+    """What may follow a member: the separator and one more, or the end of the object."""
+    more = seq(spec.separator, keys_node(spec, open_keys, count))
+    done = not open_keys & spec.required_keys and count >= spec.lo
+    return alt(more, spec.close) if done else more
+
+
+def after_key(spec: MemberSpec, open_keys: int, count: int, rank: int) -> tuple[Expr, ...]:
+    """The frames after the key with this rank was written in full."""
+    member = spec.by_rank(rank)
+    return _frames(member.rest, after_member(spec, _open_after(spec, open_keys, rank), count + 1))
+
+
+def after_extra(spec: MemberSpec, open_keys: int, count: int) -> tuple[Expr, ...]:
+    """The frames after an undeclared key was written in full."""
+    assert spec.extra_rest is not None
+    return _frames(spec.extra_rest, after_member(spec, 0 if spec.ordered else open_keys, count + 1))
+
+
+def _frames(*parts: Expr) -> tuple[Expr, ...]:
+    return tuple(part for part in parts if part is not EPSILON)
+
+
+def extra_state(spec: MemberSpec, position: int) -> Expr:
+    """The undeclared key's expression after the bytes on the way to this node of the key trie."""
+    if not spec.extra_states:
+        assert spec.extra_key is not None
+        _walk_extra(spec, 0, spec.extra_key)
+    return spec.extra_states.get(position, EMPTY)
+
+
+def _walk_extra(spec: MemberSpec, position: int, state: Expr) -> None:
+    from .derivatives import heads
+
+    work = [(position, state)]
+    while work:
+        place, here = work.pop()
+        spec.extra_states[place] = here
+        pairs = heads(here)
+        for byte, child in spec.nodes[place].children.items():
+            after = next((after for mask, after in pairs if mask >> byte & 1), EMPTY)
+            work.append((child, after))
+
+
+def key_moves(node: Expr) -> Moves:
+    """Moves of a K_KEYS node, as `derivatives.moves` gives them."""
+    from .derivatives import heads, is_live
+
+    spec, open_keys, count, position = node.data
+    here = spec.nodes[position]
+    allowed, extra = allowed_keys(spec, open_keys, count), extra_allowed(spec, open_keys, count)
+    result: Moves = []
+    listed = 0
+    for byte, child in here.children.items():
+        listed |= 1 << byte
+        target = spec.nodes[child]
+        if target.ends >= 0:
+            if allowed >> target.ends & 1:
+                result.append((1 << byte, after_key(spec, open_keys, count, target.ends)))
+        elif extra or allowed & ((1 << target.hi) - (1 << target.lo)):
+            result.append((1 << byte, (intern_node(K_KEYS, (), (spec, open_keys, _clip(spec, count), child)),)))
+    if extra:
+        below = after_extra(spec, open_keys, count)
+        for mask, after in heads(extra_state(spec, position)):
+            if mask & ~listed and is_live(after):
+                result.append((mask & ~listed, below if after is EPSILON else (after, *below)))
+    return result
+
+
+def needed_parts(node: Expr) -> tuple[tuple[Expr, ...], bool]:
+    """For productivity: (parts, whether all are needed) — the required members, or any one member that may come."""
+    spec, open_keys, count, position = node.data
+    required = open_keys & spec.required_keys
+    if required and not position:
+        return tuple(member.rest for rank, member in spec.ranked if required >> rank & 1), True
+    here = spec.nodes[position]
+    allowed = allowed_keys(spec, open_keys, count) & ((1 << here.hi) - (1 << here.lo))
+    parts = [member.rest for rank, member in spec.ranked if allowed >> rank & 1]
+    if extra_allowed(spec, open_keys, count) and spec.extra_rest is not None:
+        parts.append(spec.extra_rest)
+    return tuple(parts), False

@@ -1,0 +1,182 @@
+"""The shortest text of an expression, rules included: Knuth's generalization of Dijkstra's algorithm (1977), by relaxation.
+
+Needed to close a text in time (law 6) and to say before the first pass that a length limit cannot be met. Among texts of
+equal length a fixed order of bytes decides, so that the rest of a shortest text is the shortest text of the rest.
+"""
+
+from __future__ import annotations
+
+from .derivatives import heads, is_live
+from .expressions import (
+    EMPTY,
+    K_ALT,
+    K_BOTH,
+    K_CALL,
+    K_EPSILON,
+    K_KEYS,
+    K_LIT,
+    K_NEG,
+    K_REPEAT,
+    K_SEQ,
+    K_SET,
+    K_WORDS,
+    Expr,
+    Rule,
+)
+
+_ORDER = sorted(range(256), key=lambda b: (not chr(b).isalnum() or b > 126, not 32 <= b < 127, b))
+_RANK = bytes(_ORDER.index(b) for b in range(256))
+
+Known = dict[Rule, bytes | None]
+
+
+def best_byte(mask: int) -> int:
+    """The preferred byte of a mask: letters and digits first, then what can be printed."""
+    return next(b for b in _ORDER if mask >> b & 1)
+
+
+def _better(a: bytes | None, b: bytes | None) -> bytes | None:
+    if a is None or b is None:
+        return b if a is None else a
+    return min(a, b, key=lambda text: (len(text), text.translate(_RANK)))
+
+
+def shortest(node: Expr) -> bytes | None:
+    """The shortest byte string of the node; None for the empty language."""
+    if node.memo_shortest is None:
+        known: Known = {}
+        value = _relax(node, known)
+        if value is None:
+            return None
+        node.memo_shortest = value
+    return node.memo_shortest
+
+
+def _relax(node: Expr, known: Known) -> bytes | None:
+    while True:
+        before = dict(known)
+        value = _shortest(node, known)
+        for rule in list(known):
+            known[rule] = _better(known[rule], _shortest(rule.body, known))
+        if known == before:
+            for rule, text in known.items():
+                if text is not None and rule.body.memo_shortest is None:
+                    rule.body.memo_shortest = text
+            return value
+
+
+def _shortest(node: Expr, known: Known) -> bytes | None:
+    if node.memo_shortest is not None:
+        return node.memo_shortest
+    kind = node.kind
+    if node is EMPTY:
+        return None
+    if kind == K_EPSILON:
+        return b""
+    if kind == K_SET:
+        return bytes([best_byte(node.data)])
+    if kind == K_LIT:
+        return bytes(node.data)
+    if kind == K_CALL:
+        if node.data not in known:
+            known[node.data] = None
+        return known[node.data]
+    if kind == K_SEQ:
+        parts = [_shortest(arg, known) for arg in node.args]
+        return None if None in parts else b"".join(part for part in parts if part is not None)
+    if kind == K_ALT:
+        best: bytes | None = None
+        for arg in node.args:
+            best = _better(best, _shortest(arg, known))
+        return best
+    if kind == K_REPEAT:
+        lo = node.data[0]
+        item = _shortest(node.args[0], known) if lo else b""
+        return None if item is None else item * lo
+    if kind == K_WORDS:
+        source, first, last, depth = node.data
+        word = min(source.items[first:last], key=lambda text: (len(text), text.translate(_RANK)))
+        return bytes(word[depth:])
+    if kind == K_KEYS:
+        return _shortest_members(node, known)
+    assert kind in (K_BOTH, K_NEG)
+    return _by_search(node)
+
+
+def _by_search(node: Expr) -> bytes | None:
+    """Breadth first over derivatives."""
+    if not is_live(node):
+        return None
+    level: dict[Expr, bytes] = {node: b""}
+    seen = {node}
+    while level:
+        done = [text for state, text in level.items() if state.memo_nullable]
+        if done:
+            node.memo_shortest = min(done, key=lambda text: text.translate(_RANK))
+            return node.memo_shortest
+        following: dict[Expr, bytes] = {}
+        for state, text in level.items():
+            for mask, after in heads(state):
+                if after not in seen and is_live(after):
+                    candidate = text + bytes([best_byte(mask)])
+                    following[after] = _better(following.get(after), candidate) or candidate
+        seen.update(following)
+        level = following
+    return None
+
+
+def _shortest_members(node: Expr, known: Known) -> bytes | None:
+    """The required members in declared order, or the cheapest single one; more where a least number is asked."""
+    from .members import allowed_keys, extra_allowed
+
+    spec, open_keys, count, position = node.data
+    if position:
+        return _by_moves(node, known)
+    required = open_keys & spec.required_keys
+    chosen = [rank for rank in spec.order if required >> rank & 1]
+    texts = {rank: _member(spec.by_rank(rank).text, spec.by_rank(rank).rest, known) for rank in chosen}
+    missing = max(spec.lo - count, 1) - len(chosen)
+    if missing > 0:
+        allowed = allowed_keys(spec, open_keys, count) & ~required
+        options = [
+            (rank, _member(spec.by_rank(rank).text, spec.by_rank(rank).rest, known))
+            for rank in spec.order
+            if allowed >> rank & 1
+        ]
+        options.sort(key=lambda pair: len(pair[1]) if pair[1] is not None else 1 << 30)
+        for rank, text in options[:missing]:
+            texts[rank] = text
+            chosen.append(rank)
+        extra = missing - min(missing, len(options))
+        if spec.ordered:
+            chosen.sort(key=spec.order.index)
+    else:
+        extra = 0
+    parts = [texts[rank] for rank in chosen]
+    if extra:
+        if not extra_allowed(spec, open_keys, count) or spec.extra_rest is None or spec.extra_key is None:
+            return None
+        key = _shortest(spec.extra_key, known)
+        parts += [_member(key, spec.extra_rest, known)] * extra
+    separator, close = _shortest(spec.separator, known), _shortest(spec.close, known)
+    if separator is None or close is None or None in parts:
+        return None
+    return separator.join(part for part in parts if part is not None) + close
+
+
+def _member(key: bytes | None, rest: Expr, known: Known) -> bytes | None:
+    value = _shortest(rest, known)
+    return None if key is None or value is None else key + value
+
+
+def _by_moves(node: Expr, known: Known) -> bytes | None:
+    """Inside a key: the shortest over all ways on."""
+    from .derivatives import moves
+
+    best: bytes | None = None
+    for mask, frames in moves(node):
+        parts = [_shortest(frame, known) for frame in frames]
+        if None not in parts:
+            text = bytes([best_byte(mask)]) + b"".join(part for part in parts if part is not None)
+            best = _better(best, text)
+    return best
