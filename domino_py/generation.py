@@ -1,0 +1,212 @@
+"""`generate`: text that satisfies a constraint, out of any transformers causal language model.
+
+Everything that can be wrong with a call is found before the model runs: options, prompts, constraints, budgets, context
+length. Then the rows go to `speculative.loop.decode`, and come back with their numbers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from domino_py.arguments import constraints_for_rows
+from domino_py.compilation import check_tokenization, compiled_for, output_rows, vocabulary_of
+from domino_py.constraints.base import Constraint
+from domino_py.measures import report_of
+from domino_py.options import Options, end_ids, resolve_options
+from domino_py.prompts import prompts_to_ids
+from domino_py.report import Report
+from speculative.loop import DecodeOptions, RowRequest, RowResult, decode
+from tokenizer_align.compiled import Compiled
+from tokenizer_align.errors import BudgetTooSmall, InvalidOption
+from tokenizer_align.vocabulary import Vocabulary
+
+__all__ = ["GenerationResult", "generate"]
+
+
+@dataclass(frozen=True, slots=True)
+class GenerationResult:
+    """One generated text with its tokens and its report.
+
+    `finish_reason` is "stop" (an end-of-sequence token), "complete" (nothing but the end could follow) or "length".
+    `token_ids` hold neither the prompt nor the end-of-sequence token.
+    """
+
+    text: str
+    token_ids: tuple[int, ...]
+    finish_reason: str
+    report: Report
+    prompt_n_tokens: int
+    constraint: Constraint | None = field(default=None, repr=False)
+
+    @property
+    def value(self) -> Any:
+        """The text as what the constraint describes (an object of the type, parsed JSON, …); the text if it is free.
+
+        Raises ValueError where a type's own validators, which no mask can know, refuse the text.
+        """
+        return self.text if self.constraint is None else self.constraint.parse(self.text)
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedRow:
+    """One prompt, ready to run: checked ids and compiled constraint."""
+
+    prompt_ids: list[int]
+    constraint: Constraint | None
+    compiled: Compiled | None
+
+
+def generate(
+    model: Any,
+    tokenizer: Any,
+    prompt: Any,
+    constraint: Any = None,
+    *,
+    max_new_tokens: int = 256,
+    speculate: Any = "auto",
+    tokenization: str = "any",
+    seed: int | None = None,
+    measure: str = "light",
+    **generation_options: Any,
+) -> Any:
+    """Generate text that satisfies a constraint; the replacement of `model.generate`.
+
+    `prompt` is text, chat messages or token ids, or a list of these; a list of prompts gives a list of results.
+    `constraint` is a `Constraint`, a Python type, a schema dict, None (free text), or a list with one for each prompt.
+    The text is complete and legal within `max_new_tokens`, whatever the model says. `speculate` turns drafts on or off;
+    they change the speed, never the tokens. The same `seed` gives the same texts. `measure="full"` also measures what
+    takes another pass of the model. `generation_options` have the names and defaults of transformers' GenerationConfig
+    (do_sample, temperature, top_k, top_p, min_p, typical_p, repetition_penalty, num_return_sequences, eos_token_id),
+    and besides frequency_penalty, presence_penalty, truncate ("model" or "masked"), exact, max_draft and batch_size.
+
+    Returns a GenerationResult, or a list of them for a list of prompts or num_return_sequences above 1.
+
+    Raises, before any model time is spent: InvalidOption, ConstraintError, BudgetTooSmall, VocabularyError.
+
+        result = domino.generate(model, tokenizer, "2 + 2 = ", domino.regex(r"[0-9]+"))
+        result.text, result.report
+    """
+    options = resolve_options(
+        generation_options,
+        getattr(model, "generation_config", None),
+        max_new_tokens=max_new_tokens,
+        speculate=speculate,
+        tokenization=tokenization,
+        seed=seed,
+        measure=measure,
+    )
+    check_tokenization(options.tokenization)
+    ends = end_ids(tokenizer, model, options.eos_token_id)
+    prompt_ids, batched = prompts_to_ids(prompt, tokenizer, output_rows(model))
+    constraints = constraints_for_rows(constraint, len(prompt_ids), batched=batched)
+    vocabulary = vocabulary_of(tokenizer, eos_token_ids=ends, model=model)
+    rows = [
+        prepare_row(ids, one, vocabulary, model, options, f"prompt[{index}]" if batched else "prompt")
+        for index, (ids, one) in enumerate(zip(prompt_ids, constraints, strict=True))
+        for _ in range(options.num_return_sequences)
+    ]
+    results = run_rows(model, vocabulary, rows, options)
+    return results if batched or options.num_return_sequences > 1 else results[0]
+
+
+def prepare_row(
+    prompt_ids: list[int],
+    constraint: Constraint | None,
+    vocabulary: Vocabulary,
+    model: Any,
+    options: Options,
+    name: str = "prompt",
+) -> PreparedRow:
+    """Compile the constraint and check that prompt and shortest legal text fit."""
+    compiled = None if constraint is None else compiled_for(constraint, vocabulary, options.tokenization)
+    if compiled is not None:
+        shortest = compiled.shortest_n_tokens()
+        if shortest > options.max_new_tokens:
+            text = compiled.matcher().shortest_completion().decode("utf-8", "replace")
+            raise BudgetTooSmall(options.max_new_tokens, shortest, text)
+    longest = context_length(model)
+    if longest is not None and len(prompt_ids) + options.max_new_tokens > longest:
+        room = longest - len(prompt_ids)
+        advice = f"Pass max_new_tokens={room} or less" if room > 0 else "Shorten the prompt"
+        raise InvalidOption(
+            "max_new_tokens",
+            f"{name} has {len(prompt_ids)} tokens and max_new_tokens is {options.max_new_tokens}, but the model's "
+            f"context is {longest} tokens. {advice}.",
+        )
+    return PreparedRow(prompt_ids, constraint, compiled)
+
+
+def run_rows(
+    model: Any, vocabulary: Vocabulary, rows: list[PreparedRow], options: Options, first_row: int = 0
+) -> list[GenerationResult]:
+    """Run prepared rows, `batch_size` at a time (all at once by default). Row numbers key the noise of sampling, so the
+    split into batches does not change the texts."""
+    results: list[GenerationResult] = []
+    size = options.batch_size or max(len(rows), 1)
+    for start in range(0, len(rows), size):
+        part = rows[start : start + size]
+        requests = _requests(part, vocabulary, options, first_row + start)
+        decoded = decode(model, vocabulary, requests, _loop_options(options))
+        results += [_result(row, one, model, vocabulary, options) for row, one in zip(part, decoded, strict=True)]
+    return results
+
+
+def context_length(model: Any) -> int | None:
+    """How many positions the model was made for, where its configuration says."""
+    config = getattr(model, "config", None)
+    if config is not None and hasattr(config, "get_text_config"):
+        config = config.get_text_config()
+    for name in ("max_position_embeddings", "n_positions"):
+        value = getattr(config, name, None)
+        if isinstance(value, int) and value > 0:
+            return value
+    return None
+
+
+def _requests(rows: list[PreparedRow], vocabulary: Vocabulary, options: Options, first_row: int) -> list[RowRequest]:
+    return [
+        RowRequest(
+            prompt_ids=row.prompt_ids,
+            compiled=row.compiled,
+            row=first_row + index,
+            max_new_tokens=options.max_new_tokens,
+            eos_token_ids=vocabulary.eos_token_ids,
+        )
+        for index, row in enumerate(rows)
+    ]
+
+
+def _loop_options(options: Options) -> DecodeOptions:
+    return DecodeOptions(
+        do_sample=options.do_sample,
+        temperature=options.temperature,
+        top_k=options.top_k,
+        top_p=options.top_p,
+        min_p=options.min_p,
+        typical_p=options.typical_p,
+        repetition_penalty=options.repetition_penalty,
+        frequency_penalty=options.frequency_penalty,
+        presence_penalty=options.presence_penalty,
+        seed=options.seed,
+        speculate=options.speculate,
+        truncate=options.truncate,
+        measure=options.measure,
+        exact=options.exact,
+        max_draft=options.max_draft,
+    )
+
+
+def _result(
+    row: PreparedRow, result: RowResult, model: Any, vocabulary: Vocabulary, options: Options
+) -> GenerationResult:
+    constrained = row.compiled is not None
+    ids = tuple(result.token_ids)
+    return GenerationResult(
+        text=vocabulary.decode(ids).decode("utf-8", "replace"),
+        token_ids=ids,
+        finish_reason=result.finish_reason,
+        report=report_of(result, row.prompt_ids, vocabulary, options, model, constrained=constrained),
+        prompt_n_tokens=len(row.prompt_ids),
+        constraint=row.constraint,
+    )

@@ -1,0 +1,154 @@
+"""From a decoded row to its report: what the loop counted, and what only texts and tokenizers tell.
+
+Non-canonical tokens: a token counts as canonical if the tokenizer's own encoding of the text has the same token at
+the same byte. The alignment gap compares the log-probability of that encoding with that of the tokens chosen.
+"""
+
+from __future__ import annotations
+
+import math
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from domino_py.options import Options
+from domino_py.report import Intervention, Report
+from speculative.loop import RowResult, score
+from speculative.statistics import InterventionRecord
+from tokenizer_align.vocabulary import Vocabulary
+
+
+def report_of(
+    result: RowResult,
+    prompt_ids: Sequence[int],
+    vocabulary: Vocabulary,
+    options: Options,
+    model: Any,
+    *,
+    constrained: bool,
+) -> Report:
+    """The report of one decoded row; with options.measure="full", the alignment gap too (one more pass)."""
+    counted = result.statistics
+    ids = tuple(result.token_ids)
+    text = vocabulary.decode(ids)
+    canonical = canonical_ids(text, vocabulary)
+    report = Report(
+        law="masked" if constrained else "model",
+        greedy=not options.do_sample,
+        seed=options.seed if options.do_sample else None,
+        tokenization=options.tokenization,
+        finish_reason=result.finish_reason,
+        n_prompt_tokens=counted.n_prompt_tokens,
+        n_tokens=counted.n_tokens,
+        n_bytes=len(text),
+        n_steps=counted.n_steps,
+        logprob=counted.logprob,
+        projection_tax=counted.projection_tax,
+        projection_tax_low=counted.projection_tax_low,
+        projection_tax_high=counted.projection_tax_high,
+        log_weight=counted.log_weight,
+        legal_mass=tuple(counted.legal_mass),
+        interventions=tuple(_intervention(one, ids, vocabulary) for one in counted.interventions),
+        n_interventions=len(counted.interventions),
+        n_fallbacks=counted.n_fallbacks,
+        model_logprob=counted.model_logprob,
+        noncanonical_tokens=None if canonical is None else count_noncanonical(ids, canonical, vocabulary),
+        forward_passes=counted.forward_passes,
+        drafted=dict(counted.drafted),
+        accepted=dict(counted.accepted),
+        mask_s=counted.mask_s,
+        draft_s=counted.draft_s,
+        model_s=counted.model_s,
+        total_s=counted.total_s,
+        notes=(*options.notes, *_notes(result)),
+    )
+    report.measure_later(_scorer(model, tuple(prompt_ids), ids, canonical, counted.model_logprob))
+    if options.measure == "full":
+        report.measure_alignment()
+    return report
+
+
+def canonical_ids(text: bytes, vocabulary: Vocabulary) -> tuple[int, ...] | None:
+    """The tokenizer's own encoding; None where it has none (no encoder, or the text ends inside a character)."""
+    if vocabulary.encode is None:
+        return None
+    try:
+        return tuple(vocabulary.encode(text.decode("utf-8")))
+    except UnicodeDecodeError:
+        return None
+
+
+def count_noncanonical(ids: Sequence[int], canonical: Sequence[int], vocabulary: Vocabulary) -> int:
+    """How many tokens of `ids` are not in the canonical encoding, at their place in the text.
+
+    >>> # "ab" written a, b where the tokenizer writes ab: both are non-canonical
+    """
+    expected = _placed(canonical, vocabulary)
+    return sum(place not in expected for place in _placed(ids, vocabulary))
+
+
+def _placed(ids: Sequence[int], vocabulary: Vocabulary) -> dict[tuple[int, int], None]:
+    places: dict[tuple[int, int], None] = {}
+    start = 0
+    for token_id in ids:
+        places[(start, token_id)] = None
+        start += len(vocabulary.token_bytes[token_id] or b"")
+    return places
+
+
+def _intervention(one: InterventionRecord, ids: tuple[int, ...], vocabulary: Vocabulary) -> Intervention:
+    return Intervention(
+        step=one.step,
+        before=vocabulary.decode(ids[: one.step]).decode("utf-8", "replace"),
+        wanted=token_text(one.wanted_id, vocabulary),
+        got=token_text(one.chosen_id, vocabulary),
+        wanted_logprob=one.wanted_logprob,
+        got_logprob=one.chosen_logprob,
+        legal_mass=one.legal_mass,
+        because=one.because,
+    )
+
+
+def token_text(token_id: int, vocabulary: Vocabulary) -> str:
+    """A token for reading; ids without bytes by what they are."""
+    if token_id in vocabulary.eos_token_ids:
+        return "<end>"
+    token = vocabulary.token_bytes[token_id]
+    if token is not None:
+        return token.decode("utf-8", "backslashreplace")
+    named = next((content for content, known in vocabulary.added.items() if known == token_id), None)
+    return named if named is not None else f"<id {token_id}>"
+
+
+def _scorer(
+    model: Any, prompt_ids: tuple[int, ...], ids: tuple[int, ...], canonical: tuple[int, ...] | None, logprob: float
+) -> Callable[[], float | None]:
+    """A function that measures the alignment gap; it keeps the model only as long as somebody else does."""
+    try:
+        kept: Callable[[], Any] = weakref.ref(model)
+    except TypeError:
+        kept = lambda: model  # noqa: E731  (same call as a weak reference)
+
+    def measure() -> float | None:
+        if canonical is None:
+            return None
+        if canonical == ids:
+            return 0.0
+        alive = kept()
+        return None if alive is None else math.fsum(score(alive, prompt_ids, canonical)) - logprob
+
+    return measure
+
+
+def _notes(result: RowResult) -> list[str]:
+    counted, notes = result.statistics, []
+    if counted.n_fallbacks:
+        notes.append(
+            f"at {counted.n_fallbacks} steps the truncation (top_k, top_p, …) left nothing legal; there the legal "
+            "tokens alone were truncated"
+        )
+    if result.finish_reason == "length":
+        closing = sum(one.because == "budget" for one in counted.interventions)
+        if closing:
+            notes.append(f"max_new_tokens was near: {closing} choices were overruled to close the text in time")
+    return notes

@@ -1,0 +1,228 @@
+"""Generation options: names and defaults are transformers' GenerationConfig's.
+
+What the caller gives comes first, then what the model's own `generation_config` says, then transformers' defaults
+(among them top_k=50 when sampling). An unknown name raises and names the nearest; a name that transformers knows and
+this library does not offer raises and says so. What a model's configuration sets and this library cannot apply is noted
+in the report.
+"""
+
+from __future__ import annotations
+
+import secrets
+import warnings
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tokenizer_align.errors import InvalidOption
+
+
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    """What an option may be: its type, the range it must lie in as text and as a test, and transformers' default."""
+
+    kind: type
+    default: Any
+    range_text: str
+    test: Any
+    sampling_only: bool = False
+    ours: bool = False
+
+
+_RULES: dict[str, _Rule] = {
+    "do_sample": _Rule(bool, False, "True or False", lambda v: True),
+    "temperature": _Rule(float, 1.0, "above 0", lambda v: v > 0, sampling_only=True),
+    "top_k": _Rule(int, 50, "0 (off) or more", lambda v: v >= 0, sampling_only=True),
+    "top_p": _Rule(float, 1.0, "above 0 and at most 1", lambda v: 0 < v <= 1, sampling_only=True),
+    "min_p": _Rule(float, None, "from 0 to 1", lambda v: 0 <= v <= 1, sampling_only=True),
+    "typical_p": _Rule(float, 1.0, "above 0 and at most 1", lambda v: 0 < v <= 1, sampling_only=True),
+    "repetition_penalty": _Rule(float, 1.0, "above 0", lambda v: v > 0),
+    "frequency_penalty": _Rule(float, 0.0, "a number", lambda v: True, ours=True),
+    "presence_penalty": _Rule(float, 0.0, "a number", lambda v: True, ours=True),
+    "num_return_sequences": _Rule(int, 1, "1 or more", lambda v: v >= 1),
+    "truncate": _Rule(str, "model", "'model' or 'masked'", lambda v: v in ("model", "masked"), ours=True),
+    "exact": _Rule(bool, False, "True or False", lambda v: True, ours=True),
+    "max_draft": _Rule(int, None, "1 or more", lambda v: v >= 1, ours=True),
+    "batch_size": _Rule(int, None, "1 or more", lambda v: v >= 1, ours=True),
+}
+_END_IDS = "eos_token_id"
+KNOWN_OPTIONS = (*_RULES, _END_IDS)
+CALL_OPTIONS = ("max_new_tokens", "speculate", "tokenization", "seed", "measure", "constraint", "prompt")
+
+# What a GenerationConfig may set that changes outputs, and the value that means "off".
+_NOT_APPLIED: dict[str, Any] = {
+    "num_beams": 1,
+    "no_repeat_ngram_size": 0,
+    "encoder_no_repeat_ngram_size": 0,
+    "encoder_repetition_penalty": 1.0,
+    "bad_words_ids": None,
+    "forced_bos_token_id": None,
+    "forced_eos_token_id": None,
+    "suppress_tokens": None,
+    "begin_suppress_tokens": None,
+    "sequence_bias": None,
+    "exponential_decay_length_penalty": None,
+    "epsilon_cutoff": 0.0,
+    "eta_cutoff": 0.0,
+    "top_h": None,
+    "guidance_scale": None,
+    "min_new_tokens": None,
+    "min_length": 0,
+    "stop_strings": None,
+    "watermarking_config": None,
+    "penalty_alpha": None,
+    "dola_layers": None,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Options of one call, checked and complete. `notes` are sentences for the report."""
+
+    do_sample: bool
+    temperature: float
+    top_k: int
+    top_p: float
+    min_p: float | None
+    typical_p: float
+    repetition_penalty: float
+    frequency_penalty: float
+    presence_penalty: float
+    num_return_sequences: int
+    truncate: str
+    exact: bool
+    max_draft: int | None
+    batch_size: int | None
+    max_new_tokens: int
+    speculate: Any
+    tokenization: str
+    seed: int
+    measure: str
+    eos_token_id: tuple[int, ...]
+    notes: tuple[str, ...]
+
+
+def resolve_options(
+    given: Mapping[str, Any],
+    generation_config: Any = None,
+    *,
+    max_new_tokens: Any = 256,
+    speculate: Any = "auto",
+    tokenization: Any = "any",
+    seed: Any = None,
+    measure: Any = "light",
+) -> Options:
+    """Check the options of a call and fill in what was not given.
+
+    Raises InvalidOption for an unknown name, a wrong type or a value out of range.
+    """
+    for name in given:
+        _refuse_unknown(name)
+    values: dict[str, Any] = {}
+    notes: list[str] = []
+    for name, rule in _RULES.items():
+        value = given.get(name)
+        source = "option"
+        if value is None and not rule.ours:
+            value, source = getattr(generation_config, name, None), "model.generation_config"
+        values[name] = rule.default if value is None else _checked(name, value, rule, source)
+    if values["num_return_sequences"] > 1 and not values["do_sample"]:
+        if given.get("num_return_sequences") is not None:
+            raise InvalidOption(
+                "num_return_sequences",
+                "num_return_sequences above 1 needs do_sample=True: greedy decoding gives the same text each time.",
+            )
+        values["num_return_sequences"] = 1
+    idle = [name for name, rule in _RULES.items() if rule.sampling_only and given.get(name) is not None]
+    if idle and not values["do_sample"]:
+        message = f"{', '.join(idle)} has no effect without do_sample=True"
+        warnings.warn(message, UserWarning, stacklevel=3)
+        notes.append(message)
+    notes.extend(_not_applied(generation_config))
+    if not isinstance(speculate, bool) and speculate != "auto":
+        raise InvalidOption("speculate", f"speculate must be 'auto', True or False, not {speculate!r}.")
+    if measure not in ("light", "full"):
+        raise InvalidOption("measure", f"measure must be 'light' or 'full', not {measure!r}.")
+    return Options(
+        **values,
+        max_new_tokens=_whole("max_new_tokens", max_new_tokens, 1),
+        speculate=speculate,
+        tokenization=tokenization,
+        seed=secrets.randbits(63) if seed is None else _whole("seed", seed, 0),
+        measure=measure,
+        eos_token_id=_ids(given.get(_END_IDS), _END_IDS),
+        notes=tuple(notes),
+    )
+
+
+def end_ids(tokenizer: Any, model: Any, given: Iterable[int] = ()) -> tuple[int, ...]:
+    """All ids that end a text: the caller's, the model's generation_config's and the tokenizer's, together, sorted.
+
+    Models name several (end of text, end of turn), and not all of them in one place; one that is left out would be
+    ordinary vocabulary in the middle of a text.
+    """
+    found = set(given)
+    for value in (
+        getattr(getattr(model, "generation_config", None), "eos_token_id", None),
+        getattr(tokenizer, "eos_token_id", None),
+    ):
+        found.update(_ids(value, _END_IDS))
+    return tuple(sorted(found))
+
+
+def _refuse_unknown(name: str) -> None:
+    if name in KNOWN_OPTIONS:
+        return
+    if name in _NOT_APPLIED or _in_transformers(name):
+        raise InvalidOption(name, f"{name!r} is an option of transformers' generate that is not offered here.")
+    raise InvalidOption(name, f"{name!r} is not an option.", (*KNOWN_OPTIONS, *CALL_OPTIONS))
+
+
+def _in_transformers(name: str) -> bool:
+    from transformers import GenerationConfig
+
+    return not name.startswith("_") and name in vars(GenerationConfig())
+
+
+def _checked(name: str, value: Any, rule: _Rule, source: str) -> Any:
+    wanted = rule.kind
+    right = isinstance(value, wanted) and (wanted is bool or not isinstance(value, bool))
+    if wanted is float and isinstance(value, int) and not isinstance(value, bool):
+        value, right = float(value), True
+    if right and value == value and rule.test(value):
+        return value
+    where = "" if source == "option" else f" (from {source})"
+    advice = " For the most likely text use do_sample=False." if name == "temperature" and value in (0, 0.0) else ""
+    raise InvalidOption(name, f"{name}={value!r}{where} must be {_a(wanted)}, {rule.range_text}.{advice}")
+
+
+def _a(kind: type) -> str:
+    return {bool: "a bool", int: "a whole number", float: "a number", str: "a string"}[kind]
+
+
+def _whole(name: str, value: Any, low: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < low:
+        raise InvalidOption(name, f"{name}={value!r} must be a whole number, {low} or more.")
+    return value
+
+
+def _ids(value: Any, name: str) -> tuple[int, ...]:
+    """None, one id, a list of ids or a tensor of ids, as a tuple."""
+    if value is None:
+        return ()
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    items = [value] if isinstance(value, int) else list(value) if isinstance(value, list | tuple | set) else [value]
+    for item in items:
+        if isinstance(item, bool) or not isinstance(item, int) or item < 0:
+            raise InvalidOption(name, f"{name}={value!r} must be a token id or a list of token ids.")
+    return tuple(items)
+
+
+def _not_applied(generation_config: Any) -> list[str]:
+    notes = []
+    for name, off in _NOT_APPLIED.items():
+        value = getattr(generation_config, name, None)
+        if value is not None and value != off and value != []:
+            notes.append(f"model.generation_config.{name}={value!r} is not applied")
+    return notes

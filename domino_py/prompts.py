@@ -1,0 +1,121 @@
+"""Prompts as people have them, to token ids: text, chat messages, token ids, or a list of any one of these.
+
+Text gets the special tokens that the tokenizer adds by default; messages go through its chat template with the opening
+of the answer added, or, where the last message is the assistant's, are continued from its end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tokenizer_align.errors import InvalidOption
+
+_KINDS = "text, a list of chat messages ({'role': …, 'content': …}), a list of token ids, or a list of these"
+
+
+def prompts_to_ids(prompt: Any, tokenizer: Any, n_rows: int | None = None) -> tuple[list[list[int]], bool]:
+    """Token ids of each prompt, and whether `prompt` was a list of prompts.
+
+    `n_rows` is the width of the model's output; ids outside are refused. Raises InvalidOption, naming the prompt.
+    """
+    prompts, batched = split_prompts(prompt)
+    ids = []
+    for index, one in enumerate(prompts):
+        name = f"prompt[{index}]" if batched else "prompt"
+        ids.append(_checked_ids(_to_ids(one, tokenizer, name), n_rows, name))
+    return ids, batched
+
+
+def split_prompts(prompt: Any) -> tuple[list[Any], bool]:
+    """The single prompts in `prompt`, and whether it was a list of them. A list of messages or of ids is one prompt."""
+    prompt = _unwrap(prompt)
+    if isinstance(prompt, str):
+        return [prompt], False
+    if not isinstance(prompt, list | tuple):
+        raise InvalidOption("prompt", f"prompt must be {_KINDS}, not {type(prompt).__name__}.")
+    if not prompt:
+        return [], True
+    first = prompt[0]
+    if _is_id(first) or isinstance(first, Mapping):
+        return [list(prompt)], False
+    if isinstance(first, str | list | tuple) or hasattr(first, "tolist"):
+        return [_unwrap(one) for one in prompt], True
+    raise InvalidOption("prompt", f"prompt must be {_KINDS}, not a list of {type(first).__name__}.")
+
+
+def _unwrap(prompt: Any) -> Any:
+    """Tensors, arrays and tokenizer outputs to plain lists; the padding that an attention mask marks is left out."""
+    if isinstance(prompt, Mapping) and "input_ids" in prompt:
+        ids, mask = _unwrap(prompt["input_ids"]), _unwrap(prompt.get("attention_mask"))
+        if mask is None or not isinstance(ids, list) or not ids:
+            return ids
+        if isinstance(ids[0], list):
+            return [[i for i, kept in zip(*row, strict=True) if kept] for row in zip(ids, mask, strict=True)]
+        return [i for i, kept in zip(ids, mask, strict=True) if kept]
+    if isinstance(prompt, Mapping) and "role" in prompt:
+        raise InvalidOption("prompt", "prompt is one chat message; put it into a list: [{'role': …, 'content': …}].")
+    return prompt.tolist() if hasattr(prompt, "tolist") else prompt
+
+
+def _to_ids(prompt: Any, tokenizer: Any, name: str) -> list[int]:
+    if isinstance(prompt, str):
+        return encode_text(tokenizer, prompt, name)
+    if isinstance(prompt, list | tuple):
+        if all(_is_id(item) for item in prompt):
+            return [int(item) for item in prompt]
+        if all(isinstance(item, Mapping) for item in prompt):
+            return encode_chat(tokenizer, [dict(item) for item in prompt], name)
+    raise InvalidOption(name, f"{name} must be text, a list of chat messages or a list of token ids, all of one kind.")
+
+
+def encode_text(tokenizer: Any, text: str, name: str = "prompt") -> list[int]:
+    """Token ids of a text, with the special tokens that the tokenizer adds by default."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise InvalidOption(
+            name, f"{name} holds a lone surrogate at position {error.start}, which no tokenizer can read."
+        ) from None
+    if callable(tokenizer):
+        return [int(i) for i in tokenizer(text)["input_ids"]]
+    return [int(i) for i in getattr(tokenizer.encode(text), "ids", None) or tokenizer.encode(text)]
+
+
+def encode_chat(tokenizer: Any, messages: list[dict[str, Any]], name: str = "prompt") -> list[int]:
+    """Token ids of chat messages under the tokenizer's chat template, ready for the answer."""
+    for index, message in enumerate(messages):
+        if "role" not in message or "content" not in message:
+            raise InvalidOption(
+                name, f"message {index} of {name} needs the keys 'role' and 'content'; it has {sorted(message)}."
+            )
+    if not has_chat_template(tokenizer):
+        raise InvalidOption(
+            name, f"{name} is a list of chat messages, but the tokenizer has no chat template; pass text instead."
+        )
+    continued = messages[-1]["role"] == "assistant"
+    ids = tokenizer.apply_chat_template(
+        messages,
+        tokenize=True,
+        return_dict=False,
+        add_generation_prompt=not continued,
+        continue_final_message=continued,
+    )
+    return [int(i) for i in ids]
+
+
+def has_chat_template(tokenizer: Any) -> bool:
+    return bool(getattr(tokenizer, "chat_template", None)) and hasattr(tokenizer, "apply_chat_template")
+
+
+def _checked_ids(ids: list[int], n_rows: int | None, name: str) -> list[int]:
+    if not ids:
+        raise InvalidOption(name, f"{name} has no tokens; a model needs at least one to start from.")
+    bad = next((i for i in ids if i < 0 or (n_rows is not None and i >= n_rows)), None)
+    if bad is not None:
+        raise InvalidOption(name, f"{name} holds token id {bad}, but the model has ids from 0 to {(n_rows or 0) - 1}.")
+    return ids
+
+
+def _is_id(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)

@@ -1,0 +1,171 @@
+"""Records in, records out: reading texts from JSONL or a folder, and an output log that survives being killed.
+
+Each output line is one JSON object: `index`, `id` (if the input has one), `hash` (of the text and of what was asked),
+and either `value` or `error`. A line is written whole, flushed and synced before the next record counts as done.
+After a break, a half-written last line is cut off and its record is done again; nothing is lost and nothing is
+repeated.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, BinaryIO
+
+from tokenizer_align.errors import DominoError
+
+__all__ = ["Record", "RecordError", "RecordLog", "read_records"]
+
+
+class RecordError(DominoError, ValueError):
+    """An input or output file of records cannot be used as it is; says which line and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One input: its place, its text or chat messages, and its own id if it has one."""
+
+    index: int
+    content: Any
+    id: str | int | None = None
+
+    @property
+    def name(self) -> str:
+        return f"record {self.index}" if self.id is None else f"record {self.index} (id {self.id})"
+
+    def digest(self, asked: str) -> str:
+        """Short SHA-256 over the content and what was asked of it."""
+        payload = json.dumps([asked, self.content], ensure_ascii=False, sort_keys=True, default=str)
+        return hashlib.sha256(payload.encode("utf-8", "surrogatepass")).hexdigest()[:20]
+
+
+class RecordLog:
+    """A JSONL file to which finished records are appended.
+
+    With `resume`, what the file already holds is kept: `finished` maps a record's index to its line. Without, the
+    file is begun anew. Raises RecordError for a file that is not such a log.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], *, resume: bool = True) -> None:
+        self.path = Path(path)
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self.finished: dict[int, dict[str, Any]] = {}
+        if resume and self.path.exists():
+            self._recover()
+        elif self.path.exists():
+            self.path.unlink()
+        self._file: BinaryIO = self.path.open("ab")
+
+    def __enter__(self) -> RecordLog:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._file.close()
+
+    def line_of(self, record: Record, digest: str) -> dict[str, Any] | None:
+        """What was written for this record in an earlier run, or None.
+
+        Raises RecordError where the file holds another text, or another question, at this place: mixing the two would
+        make a file that no run can explain.
+        """
+        line = self.finished.get(record.index)
+        if line is None:
+            return None
+        if line.get("hash") != digest or line.get("id") != record.id:
+            raise RecordError(
+                f"{self.path}: {record.name} was made from another text or with other settings. Write to another "
+                "file, or begin this one anew with resume=False."
+            )
+        return line
+
+    def append(self, line: dict[str, Any]) -> None:
+        """Write one line, whole and durable."""
+        self._file.write(json.dumps(line, ensure_ascii=False, default=str).encode("utf-8", "backslashreplace") + b"\n")
+        self._file.flush()
+        os.fsync(self._file.fileno())
+        self.finished[int(line["index"])] = line
+
+    def _recover(self) -> None:
+        """Read the lines of an earlier run; cut off a last line that has no end."""
+        data = self.path.read_bytes()
+        whole = data[: data.rfind(b"\n") + 1]
+        for number, raw in enumerate(whole.splitlines(), 1):
+            if not raw.strip():
+                continue
+            try:
+                line = json.loads(raw)
+                index = line["index"]
+            except (ValueError, KeyError, TypeError):
+                raise RecordError(
+                    f"{self.path}, line {number}: not a line of an extraction. Write to another file, or begin this "
+                    "one anew with resume=False."
+                ) from None
+            self.finished[int(index)] = line
+        if len(whole) != len(data):  # only now that the file is known to be a log
+            with self.path.open("r+b") as file:
+                file.truncate(len(whole))
+                os.fsync(file.fileno())
+
+
+def read_records(path: str | os.PathLike[str], *, text_field: str = "text", id_field: str = "id") -> Iterator[Record]:
+    """Records of a JSONL file (objects with a text field, or bare strings), a folder of .txt and .md files, or one
+    text file.
+
+    An object may hold chat messages under "messages" in place of a text. Files of a folder come in the order of their
+    names, each with its name as its id. Raises RecordError with the line's number.
+    """
+    source = Path(path)
+    if source.is_dir():
+        files = sorted(file for file in source.iterdir() if file.suffix in (".txt", ".md") and file.is_file())
+        if not files:
+            raise RecordError(f"{source}: the folder holds no .txt or .md file.")
+        for index, file in enumerate(files):
+            yield Record(index, _read_text(file), file.name)
+    elif source.suffix in (".jsonl", ".ndjson"):
+        yield from _read_jsonl(source, text_field, id_field)
+    elif source.is_file():
+        yield Record(0, _read_text(source), source.name)
+    else:
+        raise RecordError(f"{source}: no such file or folder.")
+
+
+def _read_jsonl(source: Path, text_field: str, id_field: str) -> Iterator[Record]:
+    if not source.is_file():
+        raise RecordError(f"{source}: no such file.")
+    index = 0
+    with source.open("rb") as file:
+        for number, raw in enumerate(file, 1):
+            if not raw.strip():
+                continue
+            try:
+                item = json.loads(raw)
+            except ValueError as error:
+                raise RecordError(f"{source}, line {number}: not JSON ({error}).") from None
+            yield Record(index, *_content_of(item, f"{source}, line {number}", text_field, id_field))
+            index += 1
+
+
+def _content_of(item: Any, place: str, text_field: str, id_field: str) -> tuple[Any, str | int | None]:
+    if isinstance(item, str):
+        return item, None
+    if not isinstance(item, dict):
+        raise RecordError(f"{place}: an object with a {text_field!r} field, or a string, was expected.")
+    content = item.get(text_field, item.get("messages"))
+    if content is None:
+        raise RecordError(f"{place}: no field {text_field!r}; the line has {', '.join(sorted(item)) or 'no fields'}.")
+    identity = item.get(id_field)
+    return content, identity if isinstance(identity, str | int) else None
+
+
+def _read_text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise RecordError(f"{path}: not UTF-8 (byte {error.start}).") from None
