@@ -1,0 +1,168 @@
+"""A directory of prepared arrays, addressed by content.
+
+One file an entry, `<version>-<key>.npz`, without pickle. It is written beside its place and renamed into it, so that a
+reader sees a whole file or none; it carries a SHA-256 over its arrays, so that a damaged one is noticed, dropped and
+built again. A directory that cannot be written is no error: the entry is simply built anew next time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import io
+import logging
+import os
+import tempfile
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = [
+    "ArrayCache",
+    "CacheCounters",
+    "default_directory",
+    "set_default_directory",
+    "vocabulary_cache",
+    "write_atomically",
+]
+
+Arrays = dict[str, npt.NDArray[np.generic]]
+
+_log = logging.getLogger(__name__)
+_CHECKSUM = "sha256"
+_chosen_directory: Path | None = None
+
+
+def default_directory() -> Path:
+    """The directory of everything this library keeps: as set by `set_default_directory`, else the user's cache."""
+    if _chosen_directory is not None:
+        return _chosen_directory
+    import platformdirs
+
+    return Path(platformdirs.user_cache_dir("domino_py", appauthor=False))
+
+
+def set_default_directory(directory: str | Path | None) -> None:
+    """Keep prepared files under `directory` from now on; None returns to the user's cache directory."""
+    global _chosen_directory
+    _chosen_directory = None if directory is None else Path(directory)
+
+
+@dataclass(slots=True)
+class CacheCounters:
+    """What a cache did so far."""
+
+    hits: int = 0
+    misses: int = 0
+    damaged: int = 0
+    writes: int = 0
+    failed_writes: int = 0
+
+
+class ArrayCache:
+    """Named arrays on disk, one entry a key; at most `max_entries`, the least recently used go first."""
+
+    def __init__(self, folder: str, version: int, directory: Path | None = None, max_entries: int = 64) -> None:
+        """Args:
+        folder: name of the sub-directory.
+        version: of the format; entries of other versions are never read.
+        directory: parent directory; None follows `default_directory()` at every call.
+        """
+        self._folder, self._version, self._directory = folder, version, directory
+        self._max_entries = max_entries
+        self.counters = CacheCounters()
+
+    @property
+    def directory(self) -> Path:
+        """Where the entries lie at present."""
+        return (self._directory or default_directory()) / self._folder
+
+    def path(self, key: str) -> Path:
+        """The file of an entry, whether it exists or not."""
+        return self.directory / f"{self._version}-{key}.npz"
+
+    def load(self, key: str) -> Arrays | None:
+        """The arrays stored under `key`, or None where there are none or they are damaged."""
+        path = self.path(key)
+        try:
+            data = path.read_bytes()
+        except OSError:
+            self.counters.misses += 1
+            return None
+        try:
+            arrays = _unpack(data)
+        except (ValueError, KeyError, OSError, EOFError, zipfile.BadZipFile) as error:
+            _log.warning("dropping the damaged cache entry %s: %s", path, error)
+            self.counters.damaged += 1
+            with contextlib.suppress(OSError):
+                path.unlink()
+            return None
+        self.counters.hits += 1
+        with contextlib.suppress(OSError):
+            os.utime(path)
+        return arrays
+
+    def store(self, key: str, arrays: Mapping[str, npt.NDArray[np.generic]]) -> bool:
+        """Write an entry; False where the directory cannot be written."""
+        path = self.path(key)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_atomically(path, _pack(arrays))
+        except OSError as error:
+            _log.info("cannot write the cache entry %s: %s", path, error)
+            self.counters.failed_writes += 1
+            return False
+        self.counters.writes += 1
+        self._prune()
+        return True
+
+    def _prune(self) -> None:
+        with contextlib.suppress(OSError):
+            entries = sorted(self.directory.glob("*.npz"), key=lambda entry: entry.stat().st_mtime, reverse=True)
+            for entry in entries[self._max_entries :]:
+                entry.unlink(missing_ok=True)
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """Write `data` to `path` so that a reader sees the old file, the new one, or none, but never a part."""
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".tmp")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        os.replace(temporary, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
+
+
+def _pack(arrays: Mapping[str, npt.NDArray[np.generic]]) -> bytes:
+    checksum = np.frombuffer(_digest(arrays), dtype=np.uint8)
+    members: dict[str, npt.NDArray[np.generic]] = {**arrays, _CHECKSUM: checksum}
+    buffer = io.BytesIO()
+    np.savez(buffer, allow_pickle=False, **members)
+    return buffer.getvalue()
+
+
+def _unpack(data: bytes) -> Arrays:
+    with np.load(io.BytesIO(data), allow_pickle=False) as file:
+        arrays: Arrays = {name: file[name] for name in file.files}
+    if arrays.pop(_CHECKSUM).tobytes() != _digest(arrays):
+        raise ValueError("the checksum does not match")
+    return arrays
+
+
+def _digest(arrays: Mapping[str, npt.NDArray[np.generic]]) -> bytes:
+    digest = hashlib.sha256()
+    for name in sorted(arrays):
+        array = np.ascontiguousarray(arrays[name])
+        digest.update(f"{name} {array.dtype.str} {array.shape}\n".encode())
+        digest.update(array.data)
+    return digest.digest()
+
+
+vocabulary_cache = ArrayCache("vocabularies", version=1)
