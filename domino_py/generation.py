@@ -6,7 +6,7 @@ length. Then the rows go to `speculative.loop.decode`, and come back with their 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from domino_py.arguments import constraints_for_rows
@@ -19,6 +19,7 @@ from domino_py.report import Report
 from speculative.loop import DecodeOptions, RowRequest, RowResult, decode
 from tokenizer_align.compiled import Compiled
 from tokenizer_align.errors import BudgetTooSmall, InvalidOption
+from tokenizer_align.layout import DEFAULT_LAYOUT, Layout
 from tokenizer_align.vocabulary import Vocabulary
 
 __all__ = ["GenerationResult", "generate"]
@@ -50,11 +51,13 @@ class GenerationResult:
 
 @dataclass(frozen=True, slots=True)
 class PreparedRow:
-    """One prompt, ready to run: checked ids and compiled constraint."""
+    """One prompt, ready to run: ids, compiled constraint, its number (the key of its noise), expected layout."""
 
     prompt_ids: list[int]
     constraint: Constraint | None
     compiled: Compiled | None
+    row: int = 0
+    layout: Layout = DEFAULT_LAYOUT
 
 
 def generate(
@@ -101,10 +104,12 @@ def generate(
     prompt_ids, batched = prompts_to_ids(prompt, tokenizer, output_rows(model))
     constraints = constraints_for_rows(constraint, len(prompt_ids), batched=batched)
     vocabulary = vocabulary_of(tokenizer, eos_token_ids=ends, model=model)
+    copies = options.num_return_sequences
     rows = [
-        prepare_row(ids, one, vocabulary, model, options, f"prompt[{index}]" if batched else "prompt")
+        replace(prepared, row=index * copies + copy)
         for index, (ids, one) in enumerate(zip(prompt_ids, constraints, strict=True))
-        for _ in range(options.num_return_sequences)
+        for prepared in [prepare_row(ids, one, vocabulary, model, options, f"prompt[{index}]" if batched else "prompt")]
+        for copy in range(copies)
     ]
     results = run_rows(model, vocabulary, rows, options)
     return results if batched or options.num_return_sequences > 1 else results[0]
@@ -137,16 +142,16 @@ def prepare_row(
     return PreparedRow(prompt_ids, constraint, compiled)
 
 
-def run_rows(
-    model: Any, vocabulary: Vocabulary, rows: list[PreparedRow], options: Options, first_row: int = 0
-) -> list[GenerationResult]:
-    """Run prepared rows, `batch_size` at a time (all at once by default). Row numbers key the noise of sampling, so the
-    split into batches does not change the texts."""
+def run_rows(model: Any, vocabulary: Vocabulary, rows: list[PreparedRow], options: Options) -> list[GenerationResult]:
+    """Run prepared rows, `batch_size` at a time (all at once by default).
+
+    The noise of sampling is keyed by a row's own number, so the split into batches does not change the texts.
+    """
     results: list[GenerationResult] = []
     size = options.batch_size or max(len(rows), 1)
     for start in range(0, len(rows), size):
         part = rows[start : start + size]
-        requests = _requests(part, vocabulary, options, first_row + start)
+        requests = [_request(row, vocabulary, options) for row in part]
         decoded = decode(model, vocabulary, requests, _loop_options(options))
         results += [_result(row, one, model, vocabulary, options) for row, one in zip(part, decoded, strict=True)]
     return results
@@ -164,17 +169,15 @@ def context_length(model: Any) -> int | None:
     return None
 
 
-def _requests(rows: list[PreparedRow], vocabulary: Vocabulary, options: Options, first_row: int) -> list[RowRequest]:
-    return [
-        RowRequest(
-            prompt_ids=row.prompt_ids,
-            compiled=row.compiled,
-            row=first_row + index,
-            max_new_tokens=options.max_new_tokens,
-            eos_token_ids=vocabulary.eos_token_ids,
-        )
-        for index, row in enumerate(rows)
-    ]
+def _request(row: PreparedRow, vocabulary: Vocabulary, options: Options) -> RowRequest:
+    return RowRequest(
+        prompt_ids=row.prompt_ids,
+        compiled=row.compiled,
+        row=row.row,
+        max_new_tokens=options.max_new_tokens,
+        eos_token_ids=vocabulary.eos_token_ids,
+        layout=row.layout,
+    )
 
 
 def _loop_options(options: Options) -> DecodeOptions:

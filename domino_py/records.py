@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -19,7 +19,7 @@ from typing import Any, BinaryIO
 
 from tokenizer_align.errors import DominoError
 
-__all__ = ["Record", "RecordError", "RecordLog", "read_records"]
+__all__ = ["Record", "RecordError", "RecordLog", "as_records", "read_records"]
 
 
 class RecordError(DominoError, ValueError):
@@ -169,3 +169,27 @@ def _read_text(path: Path) -> str:
         return path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         raise RecordError(f"{path}: not UTF-8 (byte {error.start}).") from None
+
+
+def as_records(content: Any) -> tuple[list[Record] | Iterator[Record], bool]:
+    """Records of what `extract` was given, and whether it was many: a text or a chat is one, a list or iterator many.
+
+    Raises RecordError for anything else.
+    """
+    if isinstance(content, str) or _is_chat(content):
+        return [Record(0, content)], False
+    if isinstance(content, list | tuple):
+        return [_as_record(index, item) for index, item in enumerate(content)], True
+    if isinstance(content, Iterable) and not isinstance(content, bytes | Mapping):
+        return (_as_record(index, item) for index, item in enumerate(content)), True
+    raise RecordError(
+        f"text must be a text, chat messages, or a list or iterator of them, not {type(content).__name__}."
+    )
+
+
+def _as_record(index: int, item: Any) -> Record:
+    return item if isinstance(item, Record) else Record(index, item)
+
+
+def _is_chat(content: Any) -> bool:
+    return isinstance(content, list | tuple) and bool(content) and isinstance(content[0], Mapping)

@@ -1,0 +1,228 @@
+"""`extract`: typed objects out of texts, one or many.
+
+Many texts run in batches, with a progress bar, and may go to a JSONL file from which an interrupted run resumes. A
+record that fails is reported and does not stop the others.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from domino_py.arguments import as_constraint
+from domino_py.compilation import check_tokenization, vocabulary_of
+from domino_py.extraction_prompt import ExtractionPrompt
+from domino_py.generation import GenerationResult, PreparedRow, prepare_row, run_rows
+from domino_py.options import Options, end_ids, resolve_options
+from domino_py.progress import progress_over
+from domino_py.records import Record, RecordLog, as_records
+from domino_py.report import Report
+from tokenizer_align.errors import DominoError, InvalidOption
+
+__all__ = ["Extractor", "FailedRecord", "Outcome", "extract"]
+
+DEFAULT_BATCH_SIZE = 8
+_CALL_OPTIONS = ("max_new_tokens", "speculate", "tokenization", "seed", "measure")
+
+
+@dataclass(frozen=True, slots=True)
+class FailedRecord:
+    """What stands in the list of results for a text that failed: which one, and why. It is falsy.
+
+    `error` is the exception itself, or None for a record that failed in an earlier run of a resumed file.
+    """
+
+    index: int
+    id: str | int | None
+    kind: str
+    message: str
+    error: Exception | None = field(default=None, compare=False, repr=False)
+
+    def __bool__(self) -> bool:
+        return False
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one record: a value or a failure, and what was generated unless that was in an earlier run."""
+
+    record: Record
+    value: Any = None
+    failure: FailedRecord | None = None
+    result: GenerationResult | None = None
+
+
+def extract(
+    model: Any,
+    tokenizer: Any,
+    text: Any,
+    type: Any,
+    *,
+    instructions: str | None = None,
+    return_report: bool = False,
+    batch_size: int | None = None,
+    out: str | os.PathLike[str] | None = None,
+    resume: bool = True,
+    on_error: Literal["raise", "return"] | None = None,
+    progress: bool = True,
+    **options: Any,
+) -> Any:
+    """Extract a typed object from a text, or one from each of many.
+
+    `text` is a text, chat messages, or a list or iterator of either. `type` is a Python type (Pydantic model,
+    dataclass, TypedDict, …), a schema dict or a constraint. `instructions` say what else the model should know. With
+    `out`, each record is written as a line of JSON once it is done; with `resume`, records that the file already
+    holds are taken from it. `on_error`: "raise" (the default for one text) or "return" (the default for many: a
+    FailedRecord stands in the place of the object). Other options are those of `generate`; max_new_tokens is 512 by
+    default.
+
+    Returns the object, or a list of objects; with `return_report`, a pair with the Report (for many: of all together,
+    without those taken from an earlier run's file).
+
+    Raises, before any model time is spent, what `generate` raises; RecordError for an `out` file that cannot be
+    resumed.
+
+        person = domino.extract(model, tokenizer, "Ada Lovelace, born in 1815, …", Person)
+    """
+    records, many = as_records(text)
+    if on_error not in (None, "raise", "return"):
+        raise InvalidOption("on_error", f"on_error must be 'raise' or 'return', not {on_error!r}.")
+    raising = (on_error or ("return" if many else "raise")) == "raise"
+    runner = Extractor(model, tokenizer, type, instructions, batch_size=batch_size, **options)
+    values: list[Any] = []
+    reports: list[Report] = []
+    for outcome in runner.run(records, out=out, resume=resume, progress=progress and many):
+        if outcome.failure is not None and raising:
+            raise outcome.failure.error or DominoError(f"{outcome.failure.kind}: {outcome.failure.message}")
+        values.append(outcome.failure if outcome.failure is not None else outcome.value)
+        if outcome.result is not None:
+            reports.append(outcome.result.report)
+    value = values if many else values[0]
+    if not return_report:
+        return value
+    return value, reports[0] if not many and reports else Report.total(reports)
+
+
+class Extractor:
+    """What is the same for all records of a run: model, constraint, prompt, checked options."""
+
+    def __init__(self, model: Any, tokenizer: Any, type: Any, instructions: str | None = None, **options: Any) -> None:
+        constraint = as_constraint(type, "type")
+        if constraint is None:
+            raise InvalidOption("type", "extract needs a type, a schema or a constraint, not None.")
+        call = {"max_new_tokens": 512} | {name: options.pop(name) for name in _CALL_OPTIONS if name in options}
+        self.options: Options = resolve_options(options, getattr(model, "generation_config", None), **call)
+        if self.options.num_return_sequences != 1:
+            raise InvalidOption("num_return_sequences", "extract gives one object a text; pass num_return_sequences=1.")
+        check_tokenization(self.options.tokenization)
+        self.model, self.constraint, self._seed = model, constraint, call.get("seed")
+        self.prompt = ExtractionPrompt(tokenizer, type, constraint, instructions)
+        ends = end_ids(tokenizer, model, self.options.eos_token_id)
+        self.vocabulary = vocabulary_of(tokenizer, eos_token_ids=ends, model=model)
+        # A budget or constraint that cannot work is the same for every record: found now, not once a record.
+        prepare_row([0], constraint, self.vocabulary, model, self.options)
+
+    @property
+    def asked(self) -> str:
+        """What is asked of each text, as far as it decides the answer; part of a record's hash."""
+        names = ("do_sample", "temperature", "top_k", "top_p", "min_p", "typical_p", "repetition_penalty")
+        settings = [getattr(self.options, name) for name in (*names, "max_new_tokens")]
+        constraint = (self.constraint.kind, self.constraint.source, self.constraint.options)
+        return repr((constraint, self.prompt.question, settings, self._seed))
+
+    def run(
+        self,
+        records: Iterable[Record],
+        *,
+        out: str | os.PathLike[str] | None = None,
+        resume: bool = True,
+        progress: bool = True,
+    ) -> Iterator[Outcome]:
+        """Outcomes in the order of the records; each is in the `out` file before it is handed on."""
+        if out is None:
+            yield from progress_over(self._outcomes(records, None), records, shown=progress)
+            return
+        with RecordLog(out, resume=resume) as log:
+            yield from progress_over(self._outcomes(records, log), records, shown=progress)
+
+    def _outcomes(self, records: Iterable[Record], log: RecordLog | None) -> Iterator[Outcome]:
+        waiting: list[Record] = []
+        size = self.options.batch_size or DEFAULT_BATCH_SIZE
+        for record in records:
+            line = None if log is None else log.line_of(record, record.digest(self.asked))
+            if line is None:
+                waiting.append(record)
+                if len(waiting) == size:
+                    yield from self._finish(waiting, log)
+                    waiting = []
+            else:
+                yield from self._finish(waiting, log)
+                waiting = []
+                yield self._resumed(record, line)
+        yield from self._finish(waiting, log)
+
+    def _finish(self, records: list[Record], log: RecordLog | None) -> Iterator[Outcome]:
+        """Run a batch, and write each outcome down before it is handed on."""
+        prepared = [self._prepare(record) for record in records]
+        results = iter(self._generate([row for row in prepared if isinstance(row, PreparedRow)]))
+        ends = [next(results) if isinstance(row, PreparedRow) else row for row in prepared]
+        outcomes = [self._outcome(record, end) for record, end in zip(records, ends, strict=True)]
+        if log is not None:
+            for outcome in outcomes:
+                log.append(self._line(outcome))
+        yield from outcomes
+
+    def _prepare(self, record: Record) -> PreparedRow | Exception:
+        try:
+            ids = self.prompt.ids(record.content, record.name)
+            row = prepare_row(ids, self.constraint, self.vocabulary, self.model, self.options, record.name)
+            return replace(row, row=record.index, layout=self.prompt.layout)
+        except Exception as error:
+            return error
+
+    def _generate(self, rows: list[PreparedRow]) -> list[GenerationResult | Exception]:
+        """Run a batch; where it fails as a whole, its rows run one by one, so that only the guilty one fails."""
+        try:
+            return list(run_rows(self.model, self.vocabulary, rows, self.options)) if rows else []
+        except Exception as error:
+            return [error] if len(rows) == 1 else [self._generate([row])[0] for row in rows]
+
+    def _outcome(self, record: Record, result: GenerationResult | Exception) -> Outcome:
+        if isinstance(result, Exception):
+            return Outcome(record, failure=_failed(record, result))
+        try:
+            return Outcome(record, result.value, result=result)
+        except Exception as error:  # a type's own validators, which no mask can know
+            return Outcome(record, failure=_failed(record, error), result=result)
+
+    def _line(self, outcome: Outcome) -> dict[str, Any]:
+        """The line of the output file for an outcome."""
+        record, result, failure = outcome.record, outcome.result, outcome.failure
+        line: dict[str, Any] = {"index": record.index, "hash": record.digest(self.asked)}
+        if record.id is not None:
+            line["id"] = record.id
+        if failure is not None:
+            line["error"] = {"type": failure.kind, "message": failure.message}
+        if result is not None:
+            name = "value" if failure is None else "refused"
+            line[name] = json.loads(result.text) if self._is_json else result.text
+        return line
+
+    @property
+    def _is_json(self) -> bool:
+        return self.constraint.kind in ("json", "json_schema", "type")
+
+    def _resumed(self, record: Record, line: dict[str, Any]) -> Outcome:
+        """The outcome that an earlier run wrote down."""
+        if "error" in line:
+            error = line["error"]
+            return Outcome(record, failure=FailedRecord(record.index, record.id, error["type"], error["message"]))
+        text = json.dumps(line["value"], ensure_ascii=False) if self._is_json else line["value"]
+        return Outcome(record, self.constraint.parse(text))
+
+
+def _failed(record: Record, error: Exception) -> FailedRecord:
+    return FailedRecord(record.index, record.id, type(error).__name__, str(error), error)
