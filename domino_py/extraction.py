@@ -172,7 +172,7 @@ class Extractor:
         outcomes = [self._outcome(record, end) for record, end in zip(records, ends, strict=True)]
         if log is not None:
             for outcome in outcomes:
-                log.append(self._line(outcome))
+                log.append(self.line(outcome))
         yield from outcomes
 
     def _prepare(self, record: Record) -> PreparedRow | Exception:
@@ -198,7 +198,7 @@ class Extractor:
         except Exception as error:  # a type's own validators, which no mask can know
             return Outcome(record, failure=_failed(record, error), result=result)
 
-    def _line(self, outcome: Outcome) -> dict[str, Any]:
+    def line(self, outcome: Outcome) -> dict[str, Any]:
         """The line of the output file for an outcome."""
         record, result, failure = outcome.record, outcome.result, outcome.failure
         line: dict[str, Any] = {"index": record.index, "hash": record.digest(self.asked)}

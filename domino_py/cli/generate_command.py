@@ -1,0 +1,67 @@
+"""`domino generate`: text for one prompt, under a constraint."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from domino_py.cli import options as opt
+from tokenizer_align.errors import InvalidOption
+
+Prompt = Annotated[str, typer.Argument(help="The prompt; - reads it from standard input.")]
+
+
+def generate(
+    prompt: Prompt,
+    regex: Annotated[str | None, typer.Option(help="The text matches this pattern.")] = None,
+    choice: Annotated[list[str] | None, typer.Option(help="The text is one of these; repeat the option.")] = None,
+    json: Annotated[bool, typer.Option("--json", help="The text is any JSON value.")] = False,
+    schema: opt.Schema = None,
+    chat: Annotated[
+        bool, typer.Option("--chat/--text", help="Put the prompt through the chat template, or not.")
+    ] = False,
+    max_new_tokens: opt.MaxNewTokens = 256,
+    sample: opt.Sample = False,
+    temperature: opt.Temperature = None,
+    top_p: opt.TopP = None,
+    top_k: opt.TopK = None,
+    seed: opt.Seed = None,
+    model: opt.Model = None,
+    dtype: opt.Dtype = "auto",
+    device: opt.Device = "cpu",
+    report: opt.ShowReport = False,
+) -> None:
+    """Generate text that satisfies a constraint; without one, free text."""
+    import domino_py as domino
+    from domino_py.cli.loading import load_model
+
+    constraint = constraint_of(regex, choice, json, schema)
+    settings = opt.sampling_options(sample, temperature, top_p, top_k, seed)
+    text = sys.stdin.read() if prompt == "-" else prompt
+    loaded, tokenizer = load_model(model, dtype, device)
+    asked: Any = [{"role": "user", "content": text}] if chat else text
+    result = domino.generate(loaded, tokenizer, asked, constraint, max_new_tokens=max_new_tokens, **settings)
+    typer.echo(result.text)
+    if report:
+        Console(stderr=True).print(result.report)
+
+
+def constraint_of(regex: str | None, choice: list[str] | None, json: bool, schema: str | None) -> Any:
+    """The constraint that the options name. Raises InvalidOption for more than one of them."""
+    import domino_py as domino
+    from domino_py.cli.loading import load_schema
+
+    given = {"--regex": regex is not None, "--choice": bool(choice), "--json": json, "--schema": schema is not None}
+    names = [name for name, present in given.items() if present]
+    if len(names) > 1:
+        raise InvalidOption(names[1], f"{' and '.join(names)} were given; one constraint is the most.")
+    if regex is not None:
+        return domino.regex(regex)
+    if choice:
+        return domino.choice(choice)
+    if json:
+        return domino.json()
+    return None if schema is None else load_schema(schema)

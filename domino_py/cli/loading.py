@@ -1,0 +1,84 @@
+"""What commands load by name: models and tokenizers, and types or schemas from files and modules."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from tokenizer_align.errors import DominoError
+
+DTYPES = ("auto", "float32", "bfloat16", "float16")
+
+
+class NotFound(DominoError):
+    """A model, schema or type that was named on the command line cannot be loaded."""
+
+
+def load_model(name: str | None, dtype: str = "auto", device: str = "cpu") -> tuple[Any, Any]:
+    """(model, tokenizer) of a folder or hub name, or the embedded default. Raises NotFound."""
+    if name is None:
+        from domino_py.default_model import load_default
+
+        model, tokenizer = load_default()
+        return (model if device == "cpu" else model.to(device)), tokenizer
+    if dtype not in DTYPES:
+        raise NotFound(f"--dtype {dtype}: one of {', '.join(DTYPES)} was expected.")
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(name)
+        model = AutoModelForCausalLM.from_pretrained(name, dtype=dtype).to(device).eval()
+    except (OSError, ValueError) as error:
+        raise NotFound(f"the model {name!r} cannot be loaded: {str(error).strip().splitlines()[0]}") from error
+    return model, tokenizer
+
+
+def load_schema(name: str) -> Any:
+    """The schema in a JSON file, or the type of `module:Type` or `file.py:Type`. Raises NotFound."""
+    path = Path(name)
+    if path.suffix == ".json" or path.is_file():
+        return _schema_of_file(path)
+    module_name, _, attribute = name.rpartition(":")
+    if not module_name:
+        raise NotFound(f"--schema {name}: a JSON file, module:Type or file.py:Type was expected.")
+    found: Any = _module_of(module_name)
+    for part in attribute.split("."):
+        if not hasattr(found, part):
+            raise NotFound(f"--schema {name}: {module_name} has no {attribute!r}.")
+        found = getattr(found, part)
+    return found
+
+
+def _schema_of_file(path: Path) -> Any:
+    try:
+        schema = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise NotFound(f"{path}: {error.strerror or error}.") from error
+    except ValueError as error:
+        raise NotFound(f"{path}: not JSON ({error}).") from error
+    if not isinstance(schema, dict | bool):
+        raise NotFound(f"{path}: a JSON Schema is an object or true or false, not {type(schema).__name__}.")
+    return schema
+
+
+def _module_of(name: str) -> Any:
+    if name.endswith(".py"):
+        path = Path(name)
+        spec = importlib.util.spec_from_file_location(path.stem, path)
+        if not path.is_file() or spec is None or spec.loader is None:
+            raise NotFound(f"{path}: no such file.")
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[path.stem] = module  # types look their module up by name when hints are resolved
+        spec.loader.exec_module(module)
+        return module
+    sys.path.insert(0, "")
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        raise NotFound(f"the module {name!r} cannot be imported: {error}.") from error
+    finally:
+        sys.path.remove("")

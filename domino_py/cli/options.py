@@ -1,0 +1,32 @@
+"""Options that several commands share, and how they become generation options."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+Model = Annotated[
+    str | None, typer.Option("--model", "-m", help="Folder or hub name; default: the small embedded model.")
+]
+Dtype = Annotated[str, typer.Option(help="auto, float32, bfloat16 or float16.")]
+Device = Annotated[str, typer.Option(help="cpu, cuda, …")]
+MaxNewTokens = Annotated[int, typer.Option(help="Most tokens of an output; it is complete and legal all the same.")]
+Sample = Annotated[bool, typer.Option("--sample/--greedy", help="Sample, or always take the likeliest legal token.")]
+Temperature = Annotated[float | None, typer.Option(help="With --sample: above 1 is more varied, below 1 less.")]
+TopP = Annotated[float | None, typer.Option(help="With --sample: keep the likeliest tokens that make up this share.")]
+TopK = Annotated[int | None, typer.Option(help="With --sample: keep this many of the likeliest tokens; 0 is all.")]
+Seed = Annotated[int | None, typer.Option(help="With --sample: the same seed gives the same text.")]
+ShowReport = Annotated[bool, typer.Option("--report/--no-report", help="Print the report to stderr.")]
+Schema = Annotated[
+    str | None,
+    typer.Option("--schema", "-s", help="A JSON Schema file, module:Type or file.py:Type.", metavar="SCHEMA"),
+]
+
+
+def sampling_options(
+    sample: bool, temperature: float | None, top_p: float | None, top_k: int | None, seed: int | None
+) -> dict[str, Any]:
+    """Only what was given, so that the rest comes from the model's own configuration. Greedy says so."""
+    given = {"temperature": temperature, "top_p": top_p, "top_k": top_k, "seed": seed}
+    return {"do_sample": sample} | {name: value for name, value in given.items() if value is not None}
