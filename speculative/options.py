@@ -20,7 +20,7 @@ DEFAULT_MAX_DRAFT = 24
 
 @dataclass(frozen=True, slots=True)
 class DecodeOptions:
-    """Names and meanings are transformers' GenerationConfig's where it has them; here every truncation is off by default.
+    """Names and meanings are transformers' GenerationConfig's where it has them; every truncation is off by default.
 
     Attributes:
         seed: key of the sampling noise, together with a request's `row` and the position in the output.

@@ -1,13 +1,14 @@
 """The numbers of a decoded row (DESIGN.md section 6), gathered from what the loop computes anyway.
 
-A *step* is one choice: every token of the output, and the end-of-sequence token where the model chose to end ("stop").
-With p the model's next-token distribution after the caller's penalties, temperature and truncation, L_t the legal set and
-y_t the choice at step t:
+A *step* is one choice: every token of the output, and the end-of-sequence token where the model chose to end
+("stop"). With p the model's next-token distribution after the caller's penalties, temperature and truncation, L_t the
+legal set and y_t the choice at step t:
 
-    logprob = sum of log p(y_t)      A_t = p(L_t)      projection_tax = sum of -log A_t      log_weight = sum of log A_t
+    logprob = sum of log p(y_t)    A_t = p(L_t)    projection_tax = sum of -log A_t    log_weight = sum of log A_t
 
-all in nats. Where truncation leaves nothing legal, A_t is 0 and the tax infinite: p never writes this text. Such steps are
-counted in `n_fallbacks`. `model_logprob` is of the output under the model alone: no penalties, temperature or truncation.
+all in nats. Where truncation leaves nothing legal, A_t is 0 and the tax infinite: p never writes this text. Such steps
+are counted in `n_fallbacks`. `model_logprob` is of the output under the model alone: no penalties, temperature or
+truncation.
 """
 
 from __future__ import annotations
@@ -43,10 +44,10 @@ class InterventionRecord:
 class RowStatistics:
     """What one row cost and how far the constraint bent the model.
 
-    `logprobs`, `model_logprobs` and `legal_mass` have one entry a step; an entry of `legal_mass` is None where measure is
-    "light" and the model's own choice was legal, so that no mask was made. `drafted` and `accepted` count tokens by source.
-    Passes and model time are shared by the rows of a batch: `forward_passes` counts those this row took part in, `model_s`
-    is their time divided among the rows in each.
+    `logprobs`, `model_logprobs` and `legal_mass` have one entry a step; an entry of `legal_mass` is None where measure
+    is "light" and the model's own choice was legal, so that no mask was made. `drafted` and `accepted` count tokens by
+    source. Passes are shared by the rows of a batch: `forward_passes` counts those this row took part in, `model_s` is
+    their time divided among the rows in each.
     """
 
     logprobs: list[float] = field(default_factory=list)

@@ -1,0 +1,171 @@
+"""One choice: what the model wants at a position, what the constraint lets through, and the numbers of both.
+
+Greedy takes the best score, sampling the best score plus Gumbel noise. Either way the *wanted* token is the best over
+everything the caller's truncation leaves; if it is legal it is also the best over the legal ones, so no mask is made.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from speculative.legality import LegalSet
+from speculative.logits import Position
+from speculative.noise import gumbel, gumbel_at
+from speculative.options import DecodeOptions
+from speculative.sampling import History, Ids, Scores, log_sum_exp, penalize, scale, truncate
+
+__all__ = ["Choice", "NoiseKey", "choose", "margin"]
+
+Bits = npt.NDArray[np.bool_]  # bool[n_rows]
+
+
+@dataclass(frozen=True, slots=True)
+class NoiseKey:
+    """Names one draw: the same key gives the same noise."""
+
+    seed: int
+    row: int
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A decided step. `logprob` is under p (penalties, temperature, truncation), `model_logprob` under the model alone.
+
+    `legal_mass` is None where it was not needed; `wanted_id` differs from `token_id` where the wanted token was
+    illegal.
+    """
+
+    token_id: int
+    logprob: float
+    model_logprob: float
+    legal_mass: float | None
+    wanted_id: int
+    wanted_logprob: float
+    because: Literal["constraint", "budget"] = "constraint"
+    is_fallback: bool = False
+
+
+@dataclass(slots=True)
+class _Target:
+    """The distribution p at a position: scores of all tokens, and the candidates that truncation leaves (None: all)."""
+
+    scores: Scores
+    kept: Ids | None
+    kept_scores: Scores
+    log_normalizer: float
+
+    def logprob(self, token_id: int) -> float:
+        if self.kept is not None and not _contains(self.kept, token_id):
+            return -math.inf
+        return float(self.scores[token_id]) - self.log_normalizer
+
+    def among(self, legal: Bits) -> tuple[Ids, Scores]:
+        """Return the legal candidates and their scores; maybe none."""
+        ids = np.flatnonzero(legal) if self.kept is None else self.kept[legal[self.kept]]
+        return ids, self.scores[ids]
+
+
+@dataclass(frozen=True, slots=True)
+class _LegalChoice:
+    token_id: int
+    mass: float
+    is_fallback: bool
+
+
+def choose(
+    position: Position, history: History, legal: LegalSet | None, key: NoiseKey, remaining: int, options: DecodeOptions
+) -> Choice:
+    """Decide one step and advance the legal set's matcher by it (not by an end id).
+
+    Args:
+        remaining: tokens left of the budget, this one included.
+    """
+    target, wanted = _want(position, history, key, options)
+    opportunistic = options.measure == "light" and not (options.truncate == "masked" and options.truncates)
+    if legal is None or (opportunistic and legal.take(wanted, remaining)):
+        logp = target.logprob(wanted)
+        model_logp = _model_logprob(position, wanted)
+        return Choice(wanted, logp, model_logp, 1.0 if legal is None else None, wanted, logp)
+    bits = legal.bits()
+    wanted_is_legal = bool(bits[wanted])
+    choice = _choose_legal(target, bits, key, options)
+    if not legal.take(choice.token_id, remaining):
+        bits = legal.bits_within(remaining)
+        choice = _choose_legal(target, bits, key, options)
+        legal.take(choice.token_id, remaining)
+    token = choice.token_id
+    return Choice(
+        token,
+        target.logprob(token),
+        _model_logprob(position, token),
+        choice.mass,
+        token if bits[wanted] else wanted,
+        target.logprob(wanted),
+        "budget" if wanted_is_legal else "constraint",
+        choice.is_fallback,
+    )
+
+
+def _want(position: Position, history: History, key: NoiseKey, options: DecodeOptions) -> tuple[_Target, int]:
+    """Return p and the unconstrained choice."""
+    if not options.penalizes and not options.do_sample:
+        scores = position.scores
+        return _Target(scores, None, scores, position.log_normalizer), position.best
+    scores = penalize(position.scores, history, options) if options.penalizes else position.scores
+    if not options.do_sample:
+        return _Target(scores, None, scores, log_sum_exp(scores)), int(scores.argmax())
+    scores = scale(scores, options)
+    kept, kept_scores = truncate(None, scores, options)
+    return _Target(scores, kept, kept_scores, log_sum_exp(kept_scores)), _best(kept, kept_scores, key, options)
+
+
+def _choose_legal(target: _Target, legal: Bits, key: NoiseKey, options: DecodeOptions) -> _LegalChoice:
+    """Choose among these legal tokens; where truncation left none of them, truncate the masked distribution instead."""
+    ids, scores = target.among(legal)
+    mass = min(1.0, math.exp(log_sum_exp(scores) - target.log_normalizer)) if len(ids) else 0.0
+    is_fallback = not len(ids)
+    if is_fallback or options.truncate == "masked":
+        ids = np.flatnonzero(legal)
+        kept, scores = truncate(ids, target.scores[ids], options)
+        return _LegalChoice(_best(kept, scores, key, options), mass, is_fallback)
+    return _LegalChoice(_best(ids, scores, key, options), mass, False)
+
+
+def _best(ids: Ids | None, scores: Scores, key: NoiseKey, options: DecodeOptions) -> int:
+    """Return the id of the highest score, plus noise when sampling; the lowest id among equals."""
+    if options.do_sample:
+        if ids is None:
+            noise = gumbel(key.seed, key.row, key.position, len(scores))
+        else:
+            noise = gumbel_at(key.seed, key.row, key.position, ids)
+        noise += scores
+        index = int(noise.argmax())
+    else:
+        index = int(scores.argmax())
+    return index if ids is None else int(ids[index])
+
+
+def margin(position: Position, history: History, key: NoiseKey, options: DecodeOptions) -> float:
+    """Return by how much the wanted token leads the second, noise included; in units of the scaled scores."""
+    scores = penalize(position.scores, history, options) if options.penalizes else position.scores
+    scores = scale(scores, options)
+    total: npt.NDArray[np.float64] = scores.astype(np.float64)
+    if options.do_sample:
+        total += gumbel(key.seed, key.row, key.position, len(scores))
+    first, second = np.partition(total, len(total) - 2)[-1:-3:-1]
+    return float(first - second)
+
+
+def _model_logprob(position: Position, token_id: int) -> float:
+    return float(position.scores[token_id]) - position.log_normalizer
+
+
+def _contains(ids: Ids, token_id: int) -> bool:
+    index = int(np.searchsorted(ids, token_id))
+    return index < len(ids) and int(ids[index]) == token_id

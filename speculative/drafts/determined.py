@@ -1,0 +1,130 @@
+"""Determined runs: what the constraint leaves no choice about, alone or up to layout, in its canonical tokens.
+
+The bytes come from the matcher. They are encoded together with the last tokens of the output, because a tokenizer
+does not split where the run begins: after `{"` the run `name": ` continues the token stream `{"`, `name`, `":`. The
+last token of the encoding may merge with what follows the run, so it is labelled an *edge*, and the policy learns
+when edges pay.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+
+from speculative.drafts import Draft, DraftContext
+from speculative.protocols import MatcherLike, VocabularyLike
+
+__all__ = ["CanonicalRuns", "DeterminedRuns"]
+
+_TAIL_TOKENS = 6
+_MEMO_SIZE = 4096
+
+
+class CanonicalRuns:
+    """Encodes a run of bytes the way the tokenizer would in mid-text; remembers the latest ones."""
+
+    def __init__(self, vocabulary: VocabularyLike) -> None:
+        self._vocabulary = vocabulary
+        self._memo: OrderedDict[tuple[bytes, bytes], tuple[int, ...]] = OrderedDict()
+
+    def encode(self, output_ids: Sequence[int], run: bytes) -> tuple[int, ...]:
+        """Return the canonical tokens of `run` after these tokens; bytes that end inside a character are left off."""
+        encode = self._vocabulary.encode
+        if encode is None:
+            return ()
+        tail = self._tail(output_ids)
+        key = (tail, run)
+        found = self._memo.get(key)
+        if found is None:
+            found = self._encode(encode, tail, run)
+            self._memo[key] = found
+            if len(self._memo) > _MEMO_SIZE:
+                self._memo.popitem(last=False)
+        else:
+            self._memo.move_to_end(key)
+        return found
+
+    def _tail(self, output_ids: Sequence[int]) -> bytes:
+        """The text of the last few tokens, from a character's start."""
+        pieces = [self._vocabulary.token_bytes[token] or b"" for token in output_ids[-_TAIL_TOKENS:]]
+        tail = b"".join(pieces)
+        start = 0
+        while start < len(tail) and 0x80 <= tail[start] < 0xC0:
+            start += 1
+        return tail[start:]
+
+    def _encode(self, encode: Callable[[str], list[int]], tail: bytes, run: bytes) -> tuple[int, ...]:
+        whole = _decodable(tail + run)
+        if whole is None:
+            return ()
+        ids = encode(whole)
+        after = self._after(ids, len(tail))
+        if after is None:
+            # The tokenizer would merge across the place where the run begins; the model has already decided otherwise.
+            text = _decodable(run)
+            after = tuple(encode(text)) if text is not None else ()
+        return after
+
+    def _after(self, ids: Sequence[int], n_bytes: int) -> tuple[int, ...] | None:
+        """The tokens after the first n_bytes, or None if no token ends there."""
+        table = self._vocabulary.token_bytes
+        for index, token in enumerate(ids):
+            if n_bytes <= 0:
+                return tuple(ids[index:]) if n_bytes == 0 else None
+            n_bytes -= len(table[token] or b"")
+        return () if n_bytes == 0 else None
+
+
+def _decodable(data: bytes) -> str | None:
+    """The text of the bytes without an unfinished character at the end; None if they are not UTF-8 before that."""
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        if error.end < len(data) or error.reason != "unexpected end of data":
+            return None
+        return data[: error.start].decode("utf-8")
+
+
+class DeterminedRuns:
+    """The draft source of determined runs; kinds are "forced", "layout" and "edge"."""
+
+    name = "determined"
+
+    def __init__(self, vocabulary: VocabularyLike) -> None:
+        self._runs = CanonicalRuns(vocabulary)
+        self._token_bytes = vocabulary.token_bytes
+
+    def propose(self, context: DraftContext, limit: int) -> Draft | None:
+        matcher = context.matcher
+        run = matcher.determined_bytes(context.layout) if matcher is not None else b""
+        if matcher is None or not run or limit <= 0:
+            return None
+        n_forced = len(matcher.forced_bytes())
+        ids = self._runs.encode(context.output_ids, run)
+        is_cut = len(ids) > limit
+        n_legal, completes = _legal_prefix(matcher, ids[:limit])
+        if not n_legal:
+            return None
+        kinds = []
+        position = 0
+        for token in ids[:n_legal]:
+            position += len(self._token_bytes[token] or b"")
+            kinds.append("forced" if position <= n_forced else "layout")
+        if not completes and not is_cut and n_legal == len(ids):
+            kinds[-1] = "edge"
+        return Draft(self.name, ids[:n_legal], tuple(kinds), completes)
+
+
+def _legal_prefix(matcher: MatcherLike, ids: Sequence[int]) -> tuple[int, bool]:
+    """Return how many of the tokens are legal one after the other, and whether nothing may follow them."""
+    taken = 0
+    try:
+        for token in ids:
+            if not matcher.accepts(token):
+                break
+            matcher.advance(token)
+            taken += 1
+        return taken, taken > 0 and not matcher.can_continue()
+    finally:
+        if taken:
+            matcher.rollback(taken)
