@@ -33,7 +33,7 @@ class KeyNode:
     ends: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class MemberSpec:
     """The members of an object after its opening bracket.
 
@@ -50,12 +50,26 @@ class MemberSpec:
     lo: int = 0
     hi: int | None = None
     ordered: bool = False
-    nodes: list[KeyNode] = field(default_factory=list, compare=False, hash=False, repr=False)
-    extra_states: dict[int, Expr] = field(default_factory=dict, compare=False, hash=False, repr=False)
-    order: list[int] = field(default_factory=list, compare=False, hash=False, repr=False)  # declared -> sorted index
-    ranked: list[tuple[int, Member]] = field(default_factory=list, compare=False, hash=False, repr=False)
+    nodes: list[KeyNode] = field(default_factory=list, repr=False)
+    extra_states: dict[int, Expr] = field(default_factory=dict, repr=False)
+    order: list[int] = field(default_factory=list, repr=False)  # declared -> sorted index
+    ranked: list[tuple[int, Member]] = field(default_factory=list, repr=False)
+
+    content_hash: list[int] = field(default_factory=list, repr=False)
+
+    def _content(self) -> tuple[object, ...]:
+        return (self.members, self.separator, self.close, self.extra_key, self.extra_rest, self.lo, self.hi, self.ordered)
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (
+            isinstance(other, MemberSpec) and hash(self) == hash(other) and self._content() == other._content()
+        )
+
+    def __hash__(self) -> int:
+        return self.content_hash[0]
 
     def __post_init__(self) -> None:
+        self.content_hash.append(hash(self._content()))
         texts = [member.text for member in self.members]
         if len(set(texts)) != len(texts):
             raise ValueError("a key is declared twice")

@@ -1,0 +1,197 @@
+"""A constraint compiled for one vocabulary: immutable, shared between threads and rows.
+
+It holds the configurations that its texts have reached so far. A `Configuration` is the set of heads after some text,
+with its mask and its successors, so that a step in steady state is two look-ups.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from . import kernels as k
+from .completion import NO_TEXT_TOKENS, n_tokens_to_complete, shortest_text
+from .derivatives import is_productive
+from .engine import Engine, Heads, Mask, engine_for
+from .errors import EmptyLanguage, InvalidOption, TooComplex
+from .expressions import Expr
+from .matcher import Matcher
+from .vocabulary import Vocabulary
+
+TOKENIZATIONS = ("any",)  # laws of tokenization that masks can obey
+MAX_LIVENESS_SEARCH = 20_000  # configurations visited to decide one question of liveness by tokens
+
+
+class Configuration:
+    """What a constraint knows after some text. `heads` are closed; `successors`: token id -> configuration or None."""
+
+    __slots__ = ("compiled", "complete", "heads", "live_by_tokens", "mask_row", "min_tokens", "open_bytes", "successors")
+
+    def __init__(self, compiled: Compiled, heads: Heads) -> None:
+        self.compiled = compiled
+        self.heads = heads
+        self.complete = (k.ACCEPT, -1) in heads
+        self.mask_row: Mask | None = None
+        self.successors: dict[int, Configuration | None] = {}
+        self.min_tokens: int | None = None
+        self.open_bytes: int | None = None
+        self.live_by_tokens: bool | None = None
+
+
+class Compiled:
+    """One constraint over one vocabulary. `matcher()` gives a matcher for one running text."""
+
+    def __init__(self, expr: Expr, vocabulary: Vocabulary, tokenization: str = "any", engine: Engine | None = None) -> None:
+        if tokenization not in TOKENIZATIONS:
+            raise InvalidOption(
+                tokenization, f"tokenization={tokenization!r} does not exist; there is {TOKENIZATIONS}.", TOKENIZATIONS
+            )
+        self.vocabulary = vocabulary
+        self.tokenization = tokenization
+        self.engine = engine if engine is not None else engine_for(vocabulary)
+        self.n_rows = vocabulary.n_rows
+        self.n_words = self.engine.n_words
+        self.eos_token_ids = frozenset(vocabulary.eos_token_ids)
+        self._eos_bits = np.zeros(self.n_words, np.uint32)
+        for token in self.eos_token_ids:
+            self._eos_bits[token >> 5] |= np.uint32(1 << (token & 31))
+        self._configurations: dict[Heads, Configuration] = {}
+        with self.engine.lock:
+            self.expr = self.engine.project(expr)
+            if not is_productive(self.expr):
+                raise EmptyLanguage(_why_empty(expr, vocabulary))
+            self.start = self._configuration(self.engine.start(self.expr))
+        if not vocabulary.is_atomic and not self.is_live(self.start):
+            raise EmptyLanguage("this vocabulary's tokens cannot spell any text of the constraint")
+
+    def matcher(self) -> Matcher:
+        """A matcher at the beginning of a text."""
+        return Matcher(self)
+
+    def shortest_n_tokens(self) -> int:
+        """How many tokens the shortest legal text needs at most (end-of-sequence not counted)."""
+        return self.min_tokens(self.start)
+
+    def shortest_text(self) -> bytes:
+        """The shortest legal text in this vocabulary's bytes."""
+        return self.completion(self.start)
+
+    # --- configurations -------------------------------------------------------------------------------------------
+
+    def _configuration(self, heads: Heads) -> Configuration:
+        found = self._configurations.get(heads)
+        if found is None:
+            found = self._configurations.setdefault(heads, Configuration(self, heads))
+        return found
+
+    def successor(self, here: Configuration, token_id: int) -> Configuration | None:
+        """The configuration after a token; None where the token is not legal."""
+        if token_id in here.successors:
+            return here.successors[token_id]
+        heads = self.engine.run_token(here.heads, token_id)
+        after = self._configuration(heads) if heads else None
+        if after is not None and not self.vocabulary.is_atomic and not self.is_live(after):
+            after = None
+        here.successors[token_id] = after
+        return after
+
+    def mask(self, here: Configuration) -> Mask:
+        """The mask of a configuration, end-of-sequence included where the text is complete; kept with it."""
+        if here.mask_row is None:
+            mask = self.engine.mask(here.heads)
+            if not self.vocabulary.is_atomic:
+                for token in self.ids(mask):
+                    if self.successor(here, token) is None:
+                        mask[token >> 5] &= ~np.uint32(1 << (token & 31))
+            if here.complete:
+                mask |= self._eos_bits
+            mask.flags.writeable = False
+            here.mask_row = mask
+        return here.mask_row
+
+    def ids(self, mask: Mask) -> list[int]:
+        """The token ids of a mask, ascending."""
+        out = np.zeros(self.n_words * 32, np.int32)
+        return out[: k.allowed_ids(mask, out)].tolist()
+
+    def open_bytes(self, here: Configuration) -> int:
+        """Which bytes may come next (256-bit mask)."""
+        if here.open_bytes is None:
+            here.open_bytes = self.engine.live_bytes(here.heads)
+        return here.open_bytes
+
+    # --- completing -----------------------------------------------------------------------------------------------
+
+    def completion(self, here: Configuration) -> bytes:
+        """The shortest byte string that completes the text."""
+        text = shortest_text(self.engine, here.heads)
+        assert text is not None, "every configuration that is reached can be completed"
+        return text
+
+    def min_tokens(self, here: Configuration) -> int:
+        """How many tokens suffice to complete the text."""
+        if here.min_tokens is None:
+            count = n_tokens_to_complete(self.engine, here.heads)
+            here.min_tokens = self._search_tokens(here) if count == NO_TEXT_TOKENS else count
+        return here.min_tokens
+
+    def within(self, here: Configuration, n_tokens: int) -> Mask:
+        """The mask without tokens after which the text could no longer be completed in n_tokens - 1 more tokens."""
+        mask = self.mask(here).copy()
+        for token in self.ids(mask):
+            if token not in self.eos_token_ids:
+                after = self.successor(here, token)
+                if after is None or self.min_tokens(after) > n_tokens - 1:
+                    mask[token >> 5] &= ~np.uint32(1 << (token & 31))
+        return mask
+
+    # --- vocabularies in which some byte is no token by itself ----------------------------------------------------
+
+    def is_live(self, here: Configuration) -> bool:
+        """Whether tokens exist that complete the text: by search, memoized; needed only where bytes alone do not tell."""
+        if here.live_by_tokens is None:
+            self._search_tokens(here)
+        return bool(here.live_by_tokens)
+
+    def _search_tokens(self, start: Configuration) -> int:
+        """Breadth first over tokens to the nearest complete text: how many tokens. Marks what it finds live or dead."""
+        parents: dict[Configuration, Configuration | None] = {start: None}
+        level, depth = [start], 0
+        while level:
+            for here in level:
+                if here.complete:
+                    step: Configuration | None = here
+                    while step is not None:
+                        step.live_by_tokens = True
+                        step = parents[step]
+                    return depth
+            following: list[Configuration] = []
+            for here in level:
+                if here.live_by_tokens is False:
+                    continue
+                for token in self.ids(self.engine.mask(here.heads)):
+                    heads = self.engine.run_token(here.heads, token)
+                    after = self._configuration(heads)
+                    if after not in parents:
+                        parents[after] = here
+                        following.append(after)
+                if len(parents) > MAX_LIVENESS_SEARCH:
+                    raise TooComplex("whether this vocabulary can complete the text is too hard to decide")
+            level, depth = following, depth + 1
+        for here in parents:
+            here.live_by_tokens = False
+        return NO_TEXT_TOKENS
+
+
+def _why_empty(expr: Expr, vocabulary: Vocabulary) -> str:
+    if is_productive(expr):
+        return f"{vocabulary.name} has no tokens for the bytes that every text of this constraint needs"
+    return "no text satisfies this constraint"
+
+
+def compile_expression(expr: Expr, vocabulary: Vocabulary, tokenization: str = "any") -> Compiled:
+    """Compile an expression for a vocabulary.
+
+    Raises EmptyLanguage when no text, or none that the vocabulary can write, satisfies it; InvalidOption for an
+    unknown law of tokenization.
+    """
+    return Compiled(expr, vocabulary, tokenization)

@@ -1,0 +1,273 @@
+"""One engine per vocabulary: its trie in kernel form, the automaton's states, and the memos that all constraints share.
+
+A memo belongs to (trie node, state): the tokens that end inside the state's frame, and the *residual trie* of what is left
+of tokens that run past its end. It depends on nothing below the frame, so the inside of a JSON string is worked out once
+for every schema. See MASKS in docs/pipeline.md.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from . import kernels as k
+from .automaton import Automaton
+from .errors import DominoError
+from .expressions import Expr
+from .project import Projection
+from .tables import Tables
+from .trie import Trie, build_trie
+from .vocabulary import Vocabulary
+
+Mask = npt.NDArray[np.uint32]
+Heads = tuple[tuple[int, int], ...]
+
+TABLE_CHILDREN = 24  # a node with so many children gets a table by byte
+MEMO_MIN_NODES = 300  # below, scanning a subtree is cheaper than keeping a memo of it
+MAX_EXITS = 512  # beyond, a frame's residual trie would repeat most of the vocabulary
+DENSE_SHARE = 1  # a base with more ids than DENSE_SHARE * n_words is kept as a row
+
+
+@dataclass
+class Counters:
+    """What the engine did so far; read them from `Compiled.counters()`."""
+
+    walks: int = 0
+    walk_rounds: int = 0
+    runs: int = 0
+    memos: int = 0
+    memo_tokens: int = 0
+    residual_nodes: int = 0
+    extra: dict[str, int] = field(default_factory=dict)
+
+
+class Engine:
+    """Everything that belongs to a vocabulary and not to one constraint. Its methods lock; kernels release the GIL."""
+
+    def __init__(self, vocabulary: Vocabulary, memo_min_nodes: int = MEMO_MIN_NODES) -> None:
+        self.vocabulary = vocabulary
+        self.n_words = (vocabulary.n_rows + 31) // 32
+        self.lock = threading.RLock()
+        self.counters = Counters()
+        self.tables = Tables(self.n_words)
+        self.tables.ctx[k.MEMO_MIN_NODES] = memo_min_nodes
+        self.longest_token = max((len(data) for data in vocabulary.token_bytes if data), default=1)
+        self.token_arrays: dict[int, npt.NDArray[np.uint8]] = {}
+        self._add_trie(vocabulary.trie)
+        self.automaton = Automaton(self.tables, self.longest_token)
+        self.project = Projection(vocabulary.usable_bytes)
+        self._live = np.zeros(4, np.uint64)
+
+    # --- the trie -------------------------------------------------------------------------------------------------
+
+    def _add_trie(self, trie: Trie, ids: Sequence[int] | None = None) -> int:
+        """Append a trie (the vocabulary's, or a residual one) to the arrays; returns its root's index."""
+        tables, n = self.tables, trie.n_nodes
+        root, first_token = tables.trie_byte.n, tables.trie_token_ids.n
+        tables.trie_byte.extend(trie.byte)
+        tables.trie_end.extend(trie.end.astype(np.int32) + root)
+        tokens = trie.token_ids if ids is None else np.asarray(ids, np.int32)[trie.token_ids]
+        tables.trie_token_ids.extend(tokens)
+        starts = tables.trie_token_start
+        starts.reserve(n + 1 if root == 0 else n)
+        starts.array[root : root + n + 1] = trie.token_start + first_token
+        masks = np.zeros((n, 4), np.uint64)
+        k.subtree_masks(trie.end, trie.byte, masks)
+        tables.trie_submask.extend(masks.ravel())
+        self._add_child_tables(trie, root)
+        return root
+
+    def _add_child_tables(self, trie: Trie, root: int) -> None:
+        counts = np.zeros(trie.n_nodes, np.int32)
+        k.count_children(trie.end, counts)
+        places = np.full(trie.n_nodes, -1, np.int32)
+        for node in np.flatnonzero(counts >= TABLE_CHILDREN).tolist():
+            index = self.tables.trie_tables.reserve(1)
+            row = self.tables.trie_tables.row(index)
+            row[:] = -1
+            child = node + 1
+            while child < trie.end[node]:
+                row[trie.byte[child]] = root + child
+                child = int(trie.end[child])
+            places[node] = index
+        self.tables.trie_table.extend(places)
+
+    # --- running --------------------------------------------------------------------------------------------------
+
+    def load(self, heads: Heads) -> None:
+        codes, stacks = self.tables.head_code, self.tables.head_stack
+        for i, (code, stack) in enumerate(heads):
+            codes[i], stacks[i] = code, stack
+
+    def unload(self, n: int) -> Heads:
+        codes, stacks = self.tables.head_code, self.tables.head_stack
+        if n == 1:
+            return ((int(codes[0]), int(stacks[0])),)
+        return tuple(sorted(zip(codes[:n].tolist(), stacks[:n].tolist(), strict=True)))
+
+    def start(self, expr: Expr) -> Heads:
+        """The closed heads before anything was read."""
+        with self.lock:
+            code = self.automaton.code_of(expr)
+            if code < k.LIT_BASE:
+                self.automaton.build(code)
+            while True:
+                result, n = k.start_heads(self.tables.ctx, code)
+                if result == k.OK:
+                    return self.unload(n)
+                self._serve()
+
+    def run(self, heads: Heads, text: npt.NDArray[np.uint8]) -> Heads:
+        """The closed heads after the bytes; empty where they cannot be read."""
+        with self.lock:
+            self.counters.runs += 1
+            while True:
+                self.load(heads)
+                result, n = k.run_bytes(self.tables.ctx, len(heads), text)
+                if result == k.OK:
+                    return self.unload(n)
+                self._again(result)
+
+    def run_token(self, heads: Heads, token_id: int) -> Heads:
+        """The closed heads after a token; empty where it is not legal or has no bytes."""
+        text = self.token_arrays.get(token_id)
+        if text is None:
+            if not 0 <= token_id < self.vocabulary.n_rows or not self.vocabulary.token_bytes[token_id]:
+                return ()
+            text = np.frombuffer(self.vocabulary.token_bytes[token_id] or b"", np.uint8)
+            self.token_arrays[token_id] = text
+        return self.run(heads, text)
+
+    def mask(self, heads: Heads) -> Mask:
+        """A new row with the bits of all tokens that the heads can read whole (uint32[n_words])."""
+        with self.lock:
+            self.counters.walks += 1
+            mask: Mask = np.zeros(self.n_words, np.uint32)
+            clamped = tuple((self._clamped(code), stack) for code, stack in heads)
+            while True:
+                self.counters.walk_rounds += 1
+                self.load(clamped)
+                result = k.walk(self.tables.ctx, len(clamped), mask)
+                if result == k.OK:
+                    return mask
+                self._again(result)
+                mask[:] = 0
+
+    def _clamped(self, code: int) -> int:
+        return self.automaton.clamp(code) if 0 < code < k.LIT_BASE else code
+
+    def live_bytes(self, heads: Heads) -> int:
+        """Which bytes may come next, as a 256-bit mask."""
+        with self.lock:
+            while True:
+                self.load(heads)
+                if not k.live_bytes(self.tables.ctx, 0, len(heads), self._live):
+                    return int.from_bytes(self._live.tobytes(), "little")
+                self._serve()
+
+    def forced_run(self, heads: Heads, limit: int) -> tuple[bytes, Heads, int]:
+        """The bytes that are the only way on, the heads behind them, and the bytes open there (256-bit mask)."""
+        out = np.zeros(limit, np.uint8)
+        with self.lock:
+            while True:
+                self.load(heads)
+                result, n, written = k.forced_run(self.tables.ctx, len(heads), out, self._live)
+                if result == k.OK:
+                    return bytes(out[:written]), self.unload(n), int.from_bytes(self._live.tobytes(), "little")
+                self._again(result)
+
+    def fewest_tokens(self, text: bytes) -> int | None:
+        """Fewest tokens that spell the bytes; None where no sequence of tokens does."""
+        best = np.zeros(len(text) + 1, np.int32)
+        k.fewest_tokens(self.tables.ctx, np.frombuffer(text, np.uint8), best)
+        return None if best[0] < 0 else int(best[0])
+
+    # --- making what a kernel asked for ---------------------------------------------------------------------------
+
+    def _again(self, result: int) -> None:
+        if result == k.NEED_ROOM:
+            self.tables.make_room()
+        else:
+            self._serve()
+
+    def _serve(self) -> None:
+        """Build the states and memos that the last kernel call noted."""
+        wanted = self.tables.requests[: int(self.tables.counts.array[1])].tolist()
+        if not wanted:
+            raise DominoError("a walk asked for nothing and did not finish")
+        for what in wanted:
+            if what & k.MEMO_REQUEST:
+                key = what & ~k.MEMO_REQUEST
+                self._make_memo(key >> 30, key & ((1 << 30) - 1))
+            else:
+                self.automaton.build(what)
+
+    def _make_memo(self, node: int, state: int) -> None:
+        if k.find_memo(self.tables.ctx, node, state) >= 0:
+            return
+        exits = np.zeros(MAX_EXITS, np.int64)
+        while True:
+            mask: Mask = np.zeros(self.n_words, np.uint32)
+            n_exits = k.walk_frame(self.tables.ctx, node, state, mask, exits)
+            if self.tables.counts.array[2]:
+                self.tables.make_room()
+            elif n_exits == -3:
+                self._serve()
+            else:
+                break
+        if n_exits < 0:
+            self.tables.state_flags.array[state] |= k.FLAG_NO_MEMO
+            return
+        ids = np.zeros(self.vocabulary.n_rows, np.int32)
+        n_ids = k.allowed_ids(mask, ids)
+        self.counters.memos += 1
+        self.counters.memo_tokens += n_ids
+        kind, place = k.BASE_NONE, 0
+        if n_ids > DENSE_SHARE * self.n_words:
+            kind, place = k.BASE_DENSE, self.tables.base_rows.extend(mask)
+        elif n_ids:
+            kind, place = k.BASE_LIST, self.tables.base_lists.extend(ids[:n_ids])
+        self.tables.add_memo(node, state, kind, place, n_ids, self._residual(exits[:n_exits].tolist()))
+
+    def _residual(self, exits: list[int]) -> int:
+        """One trie of what is left of the tokens below the exits; -1 where nothing is."""
+        tables = self.tables
+        starts, end, tokens = tables.trie_token_start.array, tables.trie_end.array, tables.trie_token_ids.array
+        suffixes: list[bytes] = []
+        ids: list[int] = []
+        for node in exits:
+            path = bytearray()
+            stops: list[int] = []
+            for below in range(node + 1, int(end[node])):
+                while stops and below >= stops[-1]:
+                    stops.pop()
+                    path.pop()
+                path.append(int(tables.trie_byte.array[below]))
+                stops.append(int(end[below]))
+                for at in range(int(starts[below]), int(starts[below + 1])):
+                    suffixes.append(bytes(path))
+                    ids.append(int(tokens[at]))
+        if not suffixes:
+            return -1
+        root = self._add_trie(build_trie(suffixes), ids)
+        self.counters.residual_nodes += tables.trie_byte.n - root
+        return root
+
+
+_engines: weakref.WeakValueDictionary[str, Engine] = weakref.WeakValueDictionary()
+_engines_lock = threading.Lock()
+
+
+def engine_for(vocabulary: Vocabulary) -> Engine:
+    """The engine of a vocabulary; equal vocabularies share one as long as somebody holds it."""
+    with _engines_lock:
+        engine = _engines.get(vocabulary.fingerprint)
+        if engine is None:
+            engine = Engine(vocabulary)
+            _engines[vocabulary.fingerprint] = engine
+        return engine

@@ -1,0 +1,732 @@
+"""The compiled inner loops: one trie walk gives a mask, one run over bytes gives the next configuration.
+
+All kernels stand in this module, because a changed helper elsewhere would leave a cached caller stale. They read one int64
+table `ctx` of addresses (a call costs 0.2 µs instead of 1.0 for twenty arrays); `tables.py` owns the arrays behind it.
+A *head* is (code, stack): what runs on top and the cell below it (-1: nothing). Codes: a state id; LIT_BASE + place in the
+literal pool; KEY_BASE + object instance and key-trie node; ACCEPT: the text may end here. Heads are kept closed: when a
+frame may end, what lies below it is a head too. A state that is not built yet is asked for (REQ) and treated as dead;
+the caller builds it and walks again.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import carray, njit, types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+# --- slots of ctx -------------------------------------------------------------------------------------------------
+(
+    TRIE_BYTE, TRIE_END, TRIE_TOKEN_START, TRIE_TOKEN_IDS, TRIE_TABLE, TRIE_TABLES, TRIE_SUBMASK,
+    STATE_KIND, STATE_ROW, STATE_NULLABLE, STATE_FLAGS, STATE_SELF, STATE_LIVE, ROWS, SEQS, LITS,
+    CELL_STATE, CELL_PARENT, CELL_TABLE, CELL_TABLE_MASK, CELL_CAPACITY, COUNTS,
+    KEY_CHILD, KEY_SIBLING, KEY_BYTE, KEY_LO, KEY_HI, KEY_ENDS, KEY_EXTRA,
+    INSTANCES, KEY_BITS, KEY_RESTS,
+    MEMO_KEYS, MEMO_VALUES, MEMO_MASK, MEMO_TABLE, BASE_ROWS, BASE_LISTS, N_WORDS,
+    HEAD_CODE, HEAD_STACK, HEAD_CAPACITY, WORK, WORK_CAPACITY, REQUESTS, REQUEST_CAPACITY,
+    MEMO_MIN_NODES, N_SLOTS,
+) = range(48)  # fmt: skip
+
+# --- codes --------------------------------------------------------------------------------------------------------
+DEAD = -1
+ACCEPT = -1
+EPSILON_STATE = 0
+LIT_BASE = 1 << 29
+LIT_END = 256
+KEY_BASE = 1 << 40
+KEY_SHIFT = 20
+UNBUILT, ROW, KEYS, ALIAS = 0, 1, 2, 3
+FLAG_WIDE, FLAG_NO_MEMO = 1, 2
+INSTANCE_STRIDE = 8  # root node, first word of allowed bits, words, extra?, first after-code, first rest, keys, unused
+MEMO_STRIDE = 4  # kind of base, place, length, residual root (-1: none)
+BASE_NONE, BASE_DENSE, BASE_LIST = 0, 1, 2
+MEMO_REQUEST = 1 << 62
+# results
+OK, NEED_BUILD, NEED_ROOM = 0, 1, 2
+
+
+@intrinsic
+def _pointer(typingctx: Any, address: Any) -> Any:
+    signature = types.voidptr(address)
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.inttoptr(args[0], cgutils.voidptr_t)
+
+    return signature, codegen
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _u8(ctx, slot):  # type: ignore[no-untyped-def]
+    return carray(_pointer(ctx[slot]), (1,), np.uint8)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _i32(ctx, slot):  # type: ignore[no-untyped-def]
+    return carray(_pointer(ctx[slot]), (1,), np.int32)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _u32(ctx, slot):  # type: ignore[no-untyped-def]
+    return carray(_pointer(ctx[slot]), (1,), np.uint32)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _i64(ctx, slot):  # type: ignore[no-untyped-def]
+    return carray(_pointer(ctx[slot]), (1,), np.int64)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _u64(ctx, slot):  # type: ignore[no-untyped-def]
+    return carray(_pointer(ctx[slot]), (1,), np.uint64)
+
+
+@njit(cache=True, nogil=True)
+def request(ctx, what):  # type: ignore[no-untyped-def]
+    """Note something the caller must make; duplicates of the recent ones are left out."""
+    counts, requests = _i64(ctx, COUNTS), _i64(ctx, REQUESTS)
+    n = counts[1]
+    for i in range(n):
+        if requests[i] == what:
+            return
+    if n < ctx[REQUEST_CAPACITY]:
+        requests[n] = what
+        counts[1] = n + 1
+
+
+@njit(cache=True, nogil=True)
+def push_cell(ctx, state, parent):  # type: ignore[no-untyped-def]
+    """The cell (state, parent), hash-consed; sets the out-of-room flag where there is none left."""
+    states, parents, table = _i32(ctx, CELL_STATE), _i32(ctx, CELL_PARENT), _i32(ctx, CELL_TABLE)
+    mask = ctx[CELL_TABLE_MASK]
+    place = ((state * 0x9E3779B1) ^ (parent * 0x85EBCA77) ^ (state >> 7)) & mask
+    while True:
+        found = table[place]
+        if found < 0:
+            break
+        if states[found] == state and parents[found] == parent:
+            return np.int64(found)
+        place = (place + 1) & mask
+    counts = _i64(ctx, COUNTS)
+    n = counts[0]
+    if n >= ctx[CELL_CAPACITY]:
+        counts[2] = 1
+        return np.int64(-1)
+    states[n] = state
+    parents[n] = parent
+    table[place] = n
+    counts[0] = n + 1
+    return np.int64(n)
+
+
+@njit(cache=True, nogil=True)
+def add_head(ctx, first, n, code, stack):  # type: ignore[no-untyped-def]
+    """Append a head to the set that begins at `first`, unless it is there; returns the new end."""
+    codes, stacks = _i64(ctx, HEAD_CODE), _i64(ctx, HEAD_STACK)
+    for i in range(first, n):
+        if codes[i] == code and stacks[i] == stack:
+            return n
+    if n >= ctx[HEAD_CAPACITY]:
+        _i64(ctx, COUNTS)[2] = 1
+        return n
+    codes[n] = code
+    stacks[n] = stack
+    return n + 1
+
+
+@njit(cache=True, nogil=True)
+def resolve(ctx, code):  # type: ignore[no-untyped-def]
+    """Follow aliases: codes reserved for 'after this key' point to the state they turned out to be."""
+    if 0 <= code < LIT_BASE:
+        kinds, rows = _u8(ctx, STATE_KIND), _i32(ctx, STATE_ROW)
+        while code < LIT_BASE and kinds[code] == ALIAS:
+            code = np.int64(rows[code])
+    return code
+
+
+@njit(cache=True, nogil=True)
+def close_heads(ctx, first, n):  # type: ignore[no-untyped-def]
+    """Add what lies below frames that may end; drop finished frames. Returns the new end."""
+    codes, stacks = _i64(ctx, HEAD_CODE), _i64(ctx, HEAD_STACK)
+    nullable, kinds = _u8(ctx, STATE_NULLABLE), _u8(ctx, STATE_KIND)
+    states, parents = _i32(ctx, CELL_STATE), _i32(ctx, CELL_PARENT)
+    i = first
+    while i < n:
+        code, stack = codes[i], stacks[i]
+        if 0 <= code < LIT_BASE:
+            if kinds[code] == UNBUILT and nullable[code] == 2:
+                request(ctx, code)
+            if nullable[code] == 1:
+                if stack < 0:
+                    n = add_head(ctx, first, n, np.int64(ACCEPT), np.int64(-1))
+                else:
+                    n = add_head(ctx, first, n, resolve(ctx, np.int64(states[stack])), np.int64(parents[stack]))
+        i += 1
+    kept = first
+    for i in range(first, n):
+        if codes[i] != EPSILON_STATE:
+            codes[kept] = codes[i]
+            stacks[kept] = stacks[i]
+            kept += 1
+    return kept
+
+
+@njit(cache=True, nogil=True)
+def find_key(ctx, node, byte):  # type: ignore[no-untyped-def]
+    """The child of a key-trie node for a byte, or -1."""
+    siblings, key_bytes = _i32(ctx, KEY_SIBLING), _u8(ctx, KEY_BYTE)
+    child = np.int64(_i32(ctx, KEY_CHILD)[node])
+    while child >= 0:
+        if key_bytes[child] == byte:
+            return child
+        child = np.int64(siblings[child])
+    return np.int64(-1)
+
+
+@njit(cache=True, nogil=True)
+def key_open(ctx, instance, child):  # type: ignore[no-untyped-def]
+    """Whether some key below this key-trie node may still be written."""
+    instances, bits = _i32(ctx, INSTANCES), _u64(ctx, KEY_BITS)
+    offset = np.int64(instances[instance * INSTANCE_STRIDE + 1])
+    lo, hi = np.int64(_i32(ctx, KEY_LO)[child]), np.int64(_i32(ctx, KEY_HI)[child])
+    for rank in range(lo, hi):
+        if (bits[offset + (rank >> 6)] >> np.uint64(rank & 63)) & np.uint64(1):
+            return True
+    return False
+
+
+@njit(cache=True, nogil=True)
+def emit_key(ctx, code, stack, byte, first, n):  # type: ignore[no-untyped-def]
+    """Heads after a byte inside an object's key."""
+    instance = (code - KEY_BASE) >> KEY_SHIFT
+    node = (code - KEY_BASE) & ((1 << KEY_SHIFT) - 1)
+    instances = _i32(ctx, INSTANCES)
+    base = instance * INSTANCE_STRIDE
+    node += np.int64(instances[base])
+    extra, after = instances[base + 3], np.int64(instances[base + 4])
+    child = find_key(ctx, node, byte)
+    if child >= 0:
+        ends = np.int64(_i32(ctx, KEY_ENDS)[child])
+        if ends >= 0:
+            if key_open(ctx, instance, child):
+                cell = push_cell(ctx, resolve(ctx, after + ends), stack)
+                rest = np.int64(_i32(ctx, KEY_RESTS)[np.int64(instances[base + 5]) + ends])
+                return add_head(ctx, first, n, resolve(ctx, rest), cell)
+            return n
+        if extra or key_open(ctx, instance, child):
+            return add_head(ctx, first, n, code - (node - np.int64(instances[base])) + (child - np.int64(instances[base])), stack)
+        return n
+    if extra:
+        state = np.int64(_i32(ctx, KEY_EXTRA)[node])
+        if state < 0:
+            return n
+        target = np.int64(DEAD)
+        if state >= LIT_BASE:
+            lits = _i32(ctx, LITS)
+            if lits[state - LIT_BASE] == byte:
+                target = state + 1
+                if lits[target - LIT_BASE] == LIT_END:
+                    target = np.int64(EPSILON_STATE)
+        elif _u8(ctx, STATE_KIND)[state] == UNBUILT:
+            request(ctx, state)
+        else:
+            target = np.int64(_i32(ctx, ROWS)[np.int64(_i32(ctx, STATE_ROW)[state]) * 256 + byte])
+        if target >= 0:
+            below = resolve(ctx, after + np.int64(instances[base + 6]))
+            if target == EPSILON_STATE:
+                return add_head(ctx, first, n, below, stack)
+            return add_head(ctx, first, n, target, push_cell(ctx, below, stack))
+    return n
+
+
+@njit(cache=True, nogil=True)
+def emit(ctx, code, stack, byte, first, n):  # type: ignore[no-untyped-def]
+    """Append the heads that one head becomes when it reads a byte; returns the new end."""
+    if code < 0:
+        return n
+    if code >= KEY_BASE:
+        return emit_key(ctx, code, stack, byte, first, n)
+    if code >= LIT_BASE:
+        lits = _i32(ctx, LITS)
+        if lits[code - LIT_BASE] != byte:
+            return n
+        following = code + 1
+        if lits[following - LIT_BASE] == LIT_END:
+            following = np.int64(EPSILON_STATE)
+        return add_head(ctx, first, n, following, stack)
+    kind = _u8(ctx, STATE_KIND)[code]
+    row = np.int64(_i32(ctx, STATE_ROW)[code])
+    if kind == KEYS:
+        node = np.int64(_u64(ctx, STATE_SELF)[code * 4])  # where in the key trie the state stands
+        return emit_key(ctx, np.int64(KEY_BASE) + (row << KEY_SHIFT) + node, stack, byte, first, n)
+    if kind == UNBUILT:
+        request(ctx, code)
+        return n
+    target = np.int64(_i32(ctx, ROWS)[row * 256 + byte])
+    if target >= 0:
+        return add_head(ctx, first, n, target, stack)
+    if target == DEAD:
+        return n
+    seqs = _i32(ctx, SEQS)
+    at = -target - 2
+    choices = np.int64(seqs[at])
+    at += 1
+    for _ in range(choices):
+        size = np.int64(seqs[at])
+        cell = stack
+        for k in range(size - 1, 0, -1):
+            cell = push_cell(ctx, resolve(ctx, np.int64(seqs[at + 1 + k])), cell)
+        n = add_head(ctx, first, n, np.int64(seqs[at + 1]), cell)
+        at += 1 + size
+    return n
+
+
+@njit(cache=True, nogil=True)
+def step(ctx, begin, end, byte, first):  # type: ignore[no-untyped-def]
+    """The closed heads after one byte, written from `first` on; returns their end."""
+    codes, stacks = _i64(ctx, HEAD_CODE), _i64(ctx, HEAD_STACK)
+    n = first
+    for i in range(begin, end):
+        n = emit(ctx, codes[i], stacks[i], byte, first, n)
+    return close_heads(ctx, first, n) if n > first else n
+
+
+@njit(cache=True, nogil=True)
+def run_bytes(ctx, n_heads, text):  # type: ignore[no-untyped-def]
+    """Advance the first `n_heads` heads over bytes (uint8[n]). Returns (result, number of heads, now first in the pool)."""
+    counts = _i64(ctx, COUNTS)
+    counts[1] = 0
+    counts[2] = 0
+    codes, stacks = _i64(ctx, HEAD_CODE), _i64(ctx, HEAD_STACK)
+    end = np.int64(n_heads)
+    for at in range(text.shape[0]):
+        after = step(ctx, 0, end, np.int64(text[at]), end)
+        size = after - end
+        for i in range(size):
+            codes[i] = codes[end + i]
+            stacks[i] = stacks[end + i]
+        end = size
+        if end == 0:
+            break
+    if counts[2]:
+        return NEED_ROOM, end
+    return (NEED_BUILD if counts[1] else OK), end
+
+
+@njit(cache=True, nogil=True)
+def start_heads(ctx, code):  # type: ignore[no-untyped-def]
+    """The closed heads before anything was read. Returns (result, number of heads)."""
+    counts = _i64(ctx, COUNTS)
+    counts[1] = 0
+    counts[2] = 0
+    n = add_head(ctx, 0, 0, np.int64(code), np.int64(-1))
+    n = close_heads(ctx, 0, n)
+    return (NEED_BUILD if counts[1] else OK), n
+
+
+@njit(cache=True, nogil=True)
+def live_bytes(ctx, begin, end, out):  # type: ignore[no-untyped-def]
+    """Which bytes the heads can read, into out: uint64[4]. Returns whether something must be built first."""
+    counts = _i64(ctx, COUNTS)
+    counts[1] = 0
+    codes = _i64(ctx, HEAD_CODE)
+    live = _u64(ctx, STATE_LIVE)
+    for i in range(4):
+        out[i] = np.uint64(0)
+    for i in range(begin, end):
+        code = codes[i]
+        if code < 0:
+            continue
+        if code >= KEY_BASE or (code < LIT_BASE and _u8(ctx, STATE_KIND)[code] == KEYS):
+            for byte in range(256):
+                if emit(ctx, code, np.int64(-1), byte, end, end) > end:
+                    out[byte >> 6] |= np.uint64(1) << np.uint64(byte & 63)
+        elif code >= LIT_BASE:
+            byte = np.int64(_i32(ctx, LITS)[code - LIT_BASE])
+            out[byte >> 6] |= np.uint64(1) << np.uint64(byte & 63)
+        elif _u8(ctx, STATE_KIND)[code] == UNBUILT:
+            request(ctx, code)
+        else:
+            for k in range(4):
+                out[k] |= live[code * 4 + k]
+    return counts[1] > 0
+
+
+@njit(cache=True, nogil=True)
+def forced_run(ctx, n_heads, out, live):  # type: ignore[no-untyped-def]
+    """Follow the heads while exactly one byte is open and the text may not end; bytes into out: uint8[limit].
+
+    Returns (result, number of heads, bytes written); `live` (uint64[4]) holds the bytes open at the end.
+    """
+    codes, stacks = _i64(ctx, HEAD_CODE), _i64(ctx, HEAD_STACK)
+    counts = _i64(ctx, COUNTS)
+    counts[2] = 0
+    end, written = np.int64(n_heads), 0
+    while True:
+        if live_bytes(ctx, 0, end, live):
+            return NEED_BUILD, end, written
+        open_bytes, only = 0, -1
+        for k in range(4):
+            word = live[k]
+            while word:
+                open_bytes += 1
+                if open_bytes > 1:
+                    return OK, end, written
+                bit = np.int64(0)
+                while not (word >> np.uint64(bit)) & np.uint64(1):
+                    bit += 1
+                only = k * 64 + bit
+                word &= word - np.uint64(1)
+        for i in range(end):
+            if codes[i] == ACCEPT:
+                return OK, end, written
+        if open_bytes == 0 or written >= out.shape[0]:
+            return OK, end, written
+        after = step(ctx, 0, end, only, end)
+        if counts[2]:
+            return NEED_ROOM, end, written
+        if counts[1]:
+            return NEED_BUILD, end, written
+        size = after - end
+        for i in range(size):
+            codes[i] = codes[end + i]
+            stacks[i] = stacks[end + i]
+        end = size
+        out[written] = only
+        written += 1
+
+
+@njit(cache=True, nogil=True)
+def find_memo(ctx, node, state):  # type: ignore[no-untyped-def]
+    """The memo of (trie node, state), or -1."""
+    keys, values, mask = _i64(ctx, MEMO_KEYS), _i32(ctx, MEMO_VALUES), ctx[MEMO_MASK]
+    key = (node << 30) | state
+    place = ((key * 0x9E3779B97F4A7C15) >> 20) & mask
+    while keys[place] >= 0:
+        if keys[place] == key:
+            return np.int64(values[place])
+        place = (place + 1) & mask
+    return np.int64(-1)
+
+
+@njit(cache=True, nogil=True)
+def put_memo(ctx, node, state, value):  # type: ignore[no-untyped-def]
+    """Enter a memo; the caller keeps the table at most half full."""
+    keys, values, mask = _i64(ctx, MEMO_KEYS), _i32(ctx, MEMO_VALUES), ctx[MEMO_MASK]
+    key = (node << 30) | state
+    place = ((key * 0x9E3779B97F4A7C15) >> 20) & mask
+    while keys[place] >= 0:
+        place = (place + 1) & mask
+    keys[place] = key
+    values[place] = value
+
+
+@njit(cache=True, nogil=True)
+def set_tokens(ctx, begin, end, mask):  # type: ignore[no-untyped-def]
+    """Set the bits of the tokens at places begin..end-1 of the trie's token list."""
+    ids = _i32(ctx, TRIE_TOKEN_IDS)
+    for i in range(begin, end):
+        token = np.int64(ids[i])
+        mask[token >> 5] |= np.uint32(1) << np.uint32(token & 31)
+
+
+@njit(cache=True, nogil=True)
+def add_base(ctx, memo, mask):  # type: ignore[no-untyped-def]
+    """Or a memo's tokens into the mask."""
+    table = _i32(ctx, MEMO_TABLE)
+    kind, place = table[memo * MEMO_STRIDE], np.int64(table[memo * MEMO_STRIDE + 1])
+    if kind == BASE_DENSE:
+        n_words = ctx[N_WORDS]
+        rows = _u32(ctx, BASE_ROWS)
+        start = place * n_words
+        for i in range(n_words):
+            mask[i] |= rows[start + i]
+    elif kind == BASE_LIST:
+        tokens = _i32(ctx, BASE_LISTS)
+        for i in range(place, place + np.int64(table[memo * MEMO_STRIDE + 2])):
+            token = np.int64(tokens[i])
+            mask[token >> 5] |= np.uint32(1) << np.uint32(token & 31)
+
+
+@njit(cache=True, nogil=True)
+def whole_subtree(ctx, node, state):  # type: ignore[no-untyped-def]
+    """Whether every byte below the node leaves the state as it is: then every token below is legal."""
+    if _u8(ctx, STATE_FLAGS)[state] & FLAG_WIDE == 0:
+        return False
+    below, own = _u64(ctx, TRIE_SUBMASK), _u64(ctx, STATE_SELF)
+    for k in range(4):
+        if below[node * 4 + k] & ~own[state * 4 + k]:
+            return False
+    return True
+
+
+@njit(cache=True, nogil=True)
+def visit_child(ctx, child, byte, begin, end, top, n_work, mask):  # type: ignore[no-untyped-def]
+    """Read one edge of the trie with the heads begin..end-1; returns (top of the head pool, work items)."""
+    after = step(ctx, begin, end, byte, top)
+    if after == top:
+        return top, n_work
+    starts = _i32(ctx, TRIE_TOKEN_START)
+    set_tokens(ctx, np.int64(starts[child]), np.int64(starts[child + 1]), mask)
+    if np.int64(_i32(ctx, TRIE_END)[child]) == child + 1:
+        return top, n_work
+    if n_work + 3 > ctx[WORK_CAPACITY]:
+        _i64(ctx, COUNTS)[2] = 1
+        return top, n_work
+    work = _i64(ctx, WORK)
+    work[n_work] = child
+    work[n_work + 1] = top
+    work[n_work + 2] = after
+    return after, n_work + 3
+
+
+@njit(cache=True, nogil=True)
+def use_memos(ctx, node, begin, end, n_work, mask):  # type: ignore[no-untyped-def]
+    """Answer wide states from memos: base into the mask, residual trie and frame below as a new work item.
+
+    Returns (end of the heads that remain, top of the head pool, work items)."""
+    codes, stacks = _i64(ctx, HEAD_CODE), _i64(ctx, HEAD_STACK)
+    flags, kinds = _u8(ctx, STATE_FLAGS), _u8(ctx, STATE_KIND)
+    states, parents = _i32(ctx, CELL_STATE), _i32(ctx, CELL_PARENT)
+    work = _i64(ctx, WORK)
+    top, kept = end, begin
+    for i in range(begin, end):
+        code, stack = codes[i], stacks[i]
+        if 0 < code < LIT_BASE and kinds[code] == ROW and flags[code] & 3 == FLAG_WIDE:
+            memo = find_memo(ctx, node, code)
+            if memo < 0:
+                request(ctx, np.int64(MEMO_REQUEST) | (node << 30) | code)
+                continue
+            add_base(ctx, memo, mask)
+            residual = np.int64(_i32(ctx, MEMO_TABLE)[memo * MEMO_STRIDE + 3])
+            if residual >= 0 and stack >= 0:
+                if n_work + 3 > ctx[WORK_CAPACITY]:
+                    _i64(ctx, COUNTS)[2] = 1
+                    continue
+                n = add_head(ctx, top, top, resolve(ctx, np.int64(states[stack])), np.int64(parents[stack]))
+                n = close_heads(ctx, top, n)
+                work[n_work] = residual
+                work[n_work + 1] = top
+                work[n_work + 2] = n
+                n_work += 3
+                top = n
+        else:
+            codes[kept] = code
+            stacks[kept] = stack
+            kept += 1
+    return kept, top, n_work
+
+
+@njit(cache=True, nogil=True)
+def walk(ctx, n_heads, mask):  # type: ignore[no-untyped-def]
+    """Set the bit of every token that the first `n_heads` heads can read whole. mask: uint32[n_words], zeroed by the caller.
+
+    Heads are closed and every state reached can be completed, so 'can be read' is 'is legal'. Returns OK, NEED_BUILD
+    (see REQUESTS; the mask is incomplete) or NEED_ROOM.
+    """
+    counts = _i64(ctx, COUNTS)
+    counts[1] = 0
+    counts[2] = 0
+    codes, work, ends = _i64(ctx, HEAD_CODE), _i64(ctx, WORK), _i32(ctx, TRIE_END)
+    trie_bytes, tables, starts = _u8(ctx, TRIE_BYTE), _i32(ctx, TRIE_TABLE), _i32(ctx, TRIE_TOKEN_START)
+    kinds, live, n_live_max = _u8(ctx, STATE_KIND), _u64(ctx, STATE_LIVE), 12
+    work[0] = 0
+    work[1] = 0
+    work[2] = n_heads
+    n_work = 3
+    while n_work > 0:
+        n_work -= 3
+        node, begin, end = work[n_work], work[n_work + 1], work[n_work + 2]
+        top = end
+        last = np.int64(ends[node])
+        whole = False
+        for i in range(begin, end):
+            code = codes[i]
+            if 0 < code < LIT_BASE and kinds[code] == ROW and whole_subtree(ctx, node, code):
+                whole = True
+                break
+        if whole:
+            set_tokens(ctx, np.int64(starts[node + 1]), np.int64(starts[last]), mask)
+            continue
+        if last - node >= ctx[MEMO_MIN_NODES]:
+            end, top, n_work = use_memos(ctx, node, begin, end, n_work, mask)
+            if end == begin:
+                continue
+        table = np.int64(tables[node])
+        if table >= 0 and end == begin + 1 and narrow(ctx, codes[begin], n_live_max):
+            code = codes[begin]
+            by_byte = _i32(ctx, TRIE_TABLES)
+            if code >= LIT_BASE and code < KEY_BASE:
+                byte = np.int64(_i32(ctx, LITS)[code - LIT_BASE])
+                child = np.int64(by_byte[table * 256 + byte])
+                if child >= 0:
+                    top, n_work = visit_child(ctx, child, byte, begin, end, top, n_work, mask)
+            else:
+                for k in range(4):
+                    word = live[code * 4 + k]
+                    bit = 0
+                    while word:
+                        if word & np.uint64(1):
+                            child = np.int64(by_byte[table * 256 + k * 64 + bit])
+                            if child >= 0:
+                                top, n_work = visit_child(ctx, child, k * 64 + bit, begin, end, top, n_work, mask)
+                        word >>= np.uint64(1)
+                        bit += 1
+        else:
+            child = node + 1
+            while child < last:
+                top, n_work = visit_child(ctx, child, np.int64(trie_bytes[child]), begin, end, top, n_work, mask)
+                child = np.int64(ends[child])
+        if counts[2]:
+            return NEED_ROOM
+    return NEED_BUILD if counts[1] else OK
+
+
+@njit(cache=True, nogil=True)
+def narrow(ctx, code, limit):  # type: ignore[no-untyped-def]
+    """Whether the code reads only a few bytes, so that looking up children beats scanning them."""
+    if code >= KEY_BASE or code < 0:
+        return False
+    if code >= LIT_BASE:
+        return True
+    if _u8(ctx, STATE_KIND)[code] != ROW:
+        return False
+    live, n = _u64(ctx, STATE_LIVE), 0
+    for k in range(4):
+        word = live[code * 4 + k]
+        while word:
+            word &= word - np.uint64(1)
+            n += 1
+            if n > limit:
+                return False
+    return True
+
+
+@njit(cache=True, nogil=True)
+def walk_frame(ctx, start, state, mask, exits):  # type: ignore[no-untyped-def]
+    """Walk one state alone below a trie node: its tokens into the mask, nodes where its frame may end into exits.
+
+    A frame that pushes cannot be kept apart: -1. Too many exits: -2. Something to build: -3. Otherwise the exits' number.
+    """
+    counts = _i64(ctx, COUNTS)
+    counts[1] = 0
+    counts[2] = 0
+    work, ends, starts = _i64(ctx, WORK), _i32(ctx, TRIE_END), _i32(ctx, TRIE_TOKEN_START)
+    trie_bytes, kinds, nullable = _u8(ctx, TRIE_BYTE), _u8(ctx, STATE_KIND), _u8(ctx, STATE_NULLABLE)
+    rows, state_rows, lits = _i32(ctx, ROWS), _i32(ctx, STATE_ROW), _i32(ctx, LITS)
+    n_exits = 0
+    work[0] = start
+    work[1] = state
+    n_work = 2
+    while n_work > 0:
+        n_work -= 2
+        node, code = work[n_work], work[n_work + 1]
+        last = np.int64(ends[node])
+        if code < LIT_BASE and kinds[code] == ROW and nullable[code] == 0 and whole_subtree(ctx, node, code):
+            set_tokens(ctx, np.int64(starts[node + 1]), np.int64(starts[last]), mask)
+            continue
+        child = node + 1
+        while child < last:
+            byte = np.int64(trie_bytes[child])
+            target = np.int64(DEAD)
+            if code >= LIT_BASE:
+                if lits[code - LIT_BASE] == byte:
+                    target = code + 1
+                    if lits[target - LIT_BASE] == LIT_END:
+                        target = np.int64(EPSILON_STATE)
+            elif kinds[code] == ROW:
+                target = np.int64(rows[np.int64(state_rows[code]) * 256 + byte])
+                if target < DEAD:
+                    return -1
+            elif kinds[code] == UNBUILT:
+                request(ctx, code)
+            else:
+                return -1
+            if target >= 0:
+                set_tokens(ctx, np.int64(starts[child]), np.int64(starts[child + 1]), mask)
+                if np.int64(ends[child]) > child + 1:
+                    if target < LIT_BASE and nullable[target] == 1:
+                        if n_exits >= exits.shape[0]:
+                            return -2
+                        exits[n_exits] = child
+                        n_exits += 1
+                    if target != EPSILON_STATE:
+                        work[n_work] = child
+                        work[n_work + 1] = target
+                        n_work += 2
+            child = np.int64(ends[child])
+    return -3 if counts[1] else n_exits
+
+
+@njit(cache=True, nogil=True)
+def subtree_masks(ends, trie_bytes, out):  # type: ignore[no-untyped-def]
+    """For every node the set of bytes strictly below it; out: uint64[n_nodes, 4], zeroed."""
+    for node in range(ends.shape[0] - 1, -1, -1):
+        child = node + 1
+        while child < ends[node]:
+            for k in range(4):
+                out[node, k] |= out[child, k]
+            byte = np.int64(trie_bytes[child])
+            out[node, byte >> 6] |= np.uint64(1) << np.uint64(byte & 63)
+            child = np.int64(ends[child])
+
+
+@njit(cache=True, nogil=True)
+def count_children(ends, out):  # type: ignore[no-untyped-def]
+    """How many children each node has; out: int32[n_nodes]."""
+    for node in range(ends.shape[0]):
+        child, n = node + 1, 0
+        while child < ends[node]:
+            n += 1
+            child = np.int64(ends[child])
+        out[node] = n
+
+
+@njit(cache=True, nogil=True)
+def rehash_cells(states, parents, n, table):  # type: ignore[no-untyped-def]
+    """Enter the first n cells into a fresh table (int32, -1 where empty, size a power of two)."""
+    mask = np.int64(table.shape[0] - 1)
+    for i in range(n):
+        state, parent = np.int64(states[i]), np.int64(parents[i])
+        place = ((state * 0x9E3779B1) ^ (parent * 0x85EBCA77) ^ (state >> 7)) & mask
+        while table[place] >= 0:
+            place = (place + 1) & mask
+        table[place] = i
+
+
+@njit(cache=True, nogil=True)
+def fewest_tokens(ctx, text, best):  # type: ignore[no-untyped-def]
+    """Fewest tokens that spell text[i:] for every i, by dynamic programming over the trie; best: int32[n+1] (-1: none)."""
+    ends, trie_bytes, starts = _i32(ctx, TRIE_END), _u8(ctx, TRIE_BYTE), _i32(ctx, TRIE_TOKEN_START)
+    n = text.shape[0]
+    best[n] = 0
+    for at in range(n - 1, -1, -1):
+        best[at] = -1
+        node, i = np.int64(0), at
+        while i < n:
+            child, last = node + 1, np.int64(ends[node])
+            while child < last and trie_bytes[child] != text[i]:
+                child = np.int64(ends[child])
+            if child >= last:
+                break
+            i += 1
+            if starts[child] < starts[child + 1] and best[i] >= 0 and (best[at] < 0 or best[i] + 1 < best[at]):
+                best[at] = best[i] + 1
+            node = child
+
+
+@njit(cache=True, nogil=True)
+def allowed_ids(mask, out):  # type: ignore[no-untyped-def]
+    """The ids whose bits are set, in order, into out: int32[n]; returns how many."""
+    n = 0
+    for word_index in range(mask.shape[0]):
+        word = mask[word_index]
+        bit = 0
+        while word:
+            if word & np.uint32(1):
+                out[n] = word_index * 32 + bit
+                n += 1
+            word >>= np.uint32(1)
+            bit += 1
+    return n

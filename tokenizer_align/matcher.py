@@ -1,0 +1,156 @@
+"""The matcher of one running text: where it stands in its constraint, and what may come next."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from .errors import DeadEnd, IllegalToken
+from .layout import DEFAULT_LAYOUT, Layout
+
+if TYPE_CHECKING:
+    from .compiled import Compiled, Configuration
+
+FORCED_LIMIT = 512
+
+
+class Matcher:
+    """State of one text: a list of configurations, one per token. Not shared between threads; `fork` copies it cheaply."""
+
+    __slots__ = ("_finished", "_path", "_tokens", "compiled")
+
+    def __init__(self, compiled: Compiled) -> None:
+        self.compiled = compiled
+        self._path: list[Configuration] = [compiled.start]
+        self._tokens: list[int] = []
+        self._finished = False
+
+    def __repr__(self) -> str:
+        return f"Matcher(n_tokens={self.n_tokens}, text={self.text_bytes()[-60:]!r})"
+
+    @property
+    def configuration(self) -> Configuration:
+        return self._path[-1]
+
+    @property
+    def n_tokens(self) -> int:
+        """How many tokens were read (end-of-sequence included)."""
+        return len(self._tokens)
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether end-of-sequence was read."""
+        return self._finished
+
+    def mask(self) -> npt.NDArray[np.uint32]:
+        """The legal tokens: token t is bit t & 31 of word t >> 5. A read-only view, valid until the next call.
+
+        End-of-sequence ids are set exactly when the text is complete. Raises DeadEnd if nothing is legal.
+        """
+        here = self._path[-1]
+        if here.mask_row is not None and not self._finished:
+            return here.mask_row
+        if self._finished:
+            return np.zeros(self.compiled.n_words, np.uint32)
+        mask = self.compiled.mask(here)
+        if not here.complete and not mask.any():
+            raise DeadEnd(self.text_bytes())
+        return mask
+
+    def mask_within(self, n_tokens: int) -> npt.NDArray[np.uint32]:
+        """The mask without tokens after which the text could not be completed in n_tokens, this one included."""
+        return self.compiled.within(self._path[-1], n_tokens)
+
+    def accepts(self, token_id: int) -> bool:
+        """Whether the token is legal now; nothing changes."""
+        if self._finished:
+            return False
+        here = self._path[-1]
+        if here.mask_row is not None:
+            return 0 <= token_id < self.compiled.n_rows and bool(here.mask_row[token_id >> 5] >> (token_id & 31) & 1)
+        if token_id in self.compiled.eos_token_ids:
+            return here.complete
+        return self.compiled.successor(here, token_id) is not None
+
+    def accepts_within(self, token_id: int, n_tokens: int) -> bool:
+        """Whether the token is legal and the text can still be completed in n_tokens, this one included."""
+        if not self.accepts(token_id):
+            return False
+        if token_id in self.compiled.eos_token_ids:
+            return True
+        after = self.compiled.successor(self._path[-1], token_id)
+        return after is not None and self.compiled.min_tokens(after) <= n_tokens - 1
+
+    def advance(self, token_id: int) -> None:
+        """Read a token. Raises IllegalToken, and changes nothing, if it is not legal."""
+        here = self._path[-1]
+        if not self._finished:
+            after = here.successors.get(token_id)
+            if after is None:
+                if token_id in self.compiled.eos_token_ids and here.complete:
+                    self._finished = True
+                    after = here
+                else:
+                    after = self.compiled.successor(here, token_id)
+            if after is not None:
+                self._path.append(after)
+                self._tokens.append(token_id)
+                return
+        known = 0 <= token_id < self.compiled.n_rows
+        raise IllegalToken(
+            token_id, self.compiled.vocabulary.token_bytes[token_id] if known else None, self.text_bytes()
+        )
+
+    def rollback(self, n_tokens: int) -> None:
+        """Take back the last tokens. Raises ValueError if there are not so many."""
+        if not 0 <= n_tokens <= len(self._tokens):
+            raise ValueError(f"cannot take back {n_tokens} of {len(self._tokens)} tokens")
+        if n_tokens:
+            del self._path[-n_tokens:]
+            del self._tokens[-n_tokens:]
+            self._finished = False
+
+    def fork(self) -> Matcher:
+        """An independent matcher at the same place."""
+        other = Matcher(self.compiled)
+        other._path, other._tokens, other._finished = list(self._path), list(self._tokens), self._finished
+        return other
+
+    def is_complete(self) -> bool:
+        """Whether the text may end here."""
+        return self._path[-1].complete
+
+    def can_continue(self) -> bool:
+        """Whether anything but end-of-sequence may follow."""
+        return not self._finished and self.compiled.open_bytes(self._path[-1]) != 0
+
+    def text_bytes(self) -> bytes:
+        """The bytes read so far."""
+        return b"".join(self.compiled.vocabulary.token_bytes[token] or b"" for token in self._tokens)
+
+    def forced_bytes(self) -> bytes:
+        """The bytes that must follow, as far as there is only one way on (at most 512)."""
+        if self._finished:
+            return b""
+        return self.compiled.engine.forced_run(self._path[-1].heads, FORCED_LIMIT)[0]
+
+    def determined_bytes(self, layout: Layout | None = None) -> bytes:
+        """What the constraint determines alone or up to layout: a draft, which the model may refuse.
+
+        Blanks as `layout` expects them, keys in declared order. At most 512 bytes.
+        """
+        from .determined import determined_run
+
+        if self._finished:
+            return b""
+        return determined_run(self.compiled, self._path[-1], layout or DEFAULT_LAYOUT, self.text_bytes, FORCED_LIMIT)
+
+    def shortest_completion(self) -> bytes:
+        """The shortest bytes that complete the text."""
+        return b"" if self._finished else self.compiled.completion(self._path[-1])
+
+    def min_tokens(self) -> int:
+        """How many tokens suffice to complete the text (end-of-sequence not counted)."""
+        return 0 if self._finished else self.compiled.min_tokens(self._path[-1])

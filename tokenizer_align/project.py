@@ -1,0 +1,108 @@
+"""An expression restricted to the bytes that a vocabulary can write.
+
+Bytes that no token holds are taken out before anything is built, so that no state leads only to them: a text that would
+need such a byte is not legal *in this vocabulary*, and every state that is reached can be completed (law 1).
+"""
+
+from __future__ import annotations
+
+from .expressions import (
+    ALL_BYTES,
+    EMPTY,
+    K_ALT,
+    K_BOTH,
+    K_CALL,
+    K_KEYS,
+    K_LIT,
+    K_NEG,
+    K_REPEAT,
+    K_SEQ,
+    K_SET,
+    K_WORDS,
+    Expr,
+    Rule,
+    alt,
+    both,
+    byte_set,
+    call,
+    neg,
+    repeat,
+    seq,
+    star,
+    words,
+)
+from .members import Member, MemberSpec, keys_node
+
+
+class Projection:
+    """Maps expressions to what they hold in the alphabet `usable` (256-bit mask). Memoized; rules stay lazy."""
+
+    def __init__(self, usable: int) -> None:
+        self.usable = usable
+        self._memo: dict[Expr, Expr] = {}
+        self._specs: dict[MemberSpec, MemberSpec] = {}
+        self._missing = bytes(b for b in range(256) if not usable >> b & 1)
+
+    def __call__(self, node: Expr) -> Expr:
+        if self.usable == ALL_BYTES:
+            return node
+        found = self._memo.get(node)
+        if found is None:
+            found = self._memo[node] = self._project(node)
+        return found
+
+    def _project(self, node: Expr) -> Expr:
+        kind = node.kind
+        if kind == K_SET:
+            return byte_set(node.data & self.usable)
+        if kind == K_LIT:
+            return EMPTY if self._lacks(node.data) else node
+        if kind == K_WORDS:
+            source, lo, hi, depth = node.data
+            kept = [word[depth:] for word in source.items[lo:hi] if not self._lacks(word[depth:])]
+            return node if len(kept) == hi - lo else words(kept)
+        if kind == K_CALL:
+            rule: Rule = node.data
+            return call(Rule(rule.name).define(lambda: self(rule.body)))
+        if kind == K_KEYS:
+            spec, open_keys, count, position = node.data
+            if position:
+                raise AssertionError("only whole constraints are projected")
+            projected = self._spec(spec)
+            if projected is None:
+                return EMPTY
+            return keys_node(projected, projected.all_keys, count) if open_keys == spec.all_keys else EMPTY
+        if kind == K_NEG:
+            return both(neg(self(node.args[0])), star(byte_set(self.usable)))
+        parts = [self(arg) for arg in node.args]
+        if kind == K_SEQ:
+            return seq(*parts)
+        if kind == K_ALT:
+            return alt(*parts)
+        if kind == K_REPEAT:
+            return repeat(parts[0], *node.data)
+        if kind == K_BOTH:
+            return both(*parts)
+        return node
+
+    def _lacks(self, text: bytes) -> bool:
+        return len(text.translate(None, self._missing)) != len(text)
+
+    def _spec(self, spec: MemberSpec) -> MemberSpec | None:
+        """The same members without those whose key cannot be written; None where a required one cannot."""
+        if spec not in self._specs:
+            writable = [member for member in spec.members if not self._lacks(member.text)]
+            if any(member.required for member in spec.members if member not in writable):
+                return None
+            extra = spec.extra_key is not None
+            self._specs[spec] = MemberSpec(
+                tuple(Member(member.text, self(member.rest), member.required) for member in writable),
+                self(spec.separator),
+                self(spec.close),
+                self(spec.extra_key) if extra and spec.extra_key is not None else None,
+                self(spec.extra_rest) if extra and spec.extra_rest is not None else None,
+                spec.lo,
+                spec.hi,
+                spec.ordered,
+            )
+        return self._specs[spec]

@@ -1,0 +1,150 @@
+"""The arrays behind the kernels: pools that grow, and the table of their addresses.
+
+Growth moves an array, so its address is written into the table again; nothing else may keep one.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from . import kernels as k
+
+Array = npt.NDArray[Any]
+
+
+class Pool:
+    """One growing array whose address stands in a slot of the table. `n` counts the used entries (of `width` items)."""
+
+    __slots__ = ("array", "n", "slot", "tables", "width")
+
+    def __init__(self, tables: Tables, slot: int, dtype: Any, capacity: int, width: int = 1, fill: int = 0) -> None:
+        self.tables, self.slot, self.width, self.n = tables, slot, width, 0
+        self.array: Array = np.full(capacity * width, fill, dtype=dtype)
+        self.publish()
+
+    def publish(self) -> None:
+        self.tables.ctx[self.slot] = self.array.ctypes.data
+
+    def reserve(self, n: int, fill: int = 0) -> int:
+        """Make room for n more entries and take them; returns the first one's index."""
+        first, need = self.n, (self.n + n) * self.width
+        if need > self.array.size:
+            grown = np.full(max(need, 2 * self.array.size), fill, dtype=self.array.dtype)
+            grown[: first * self.width] = self.array[: first * self.width]
+            self.array = grown
+            self.publish()
+        self.n += n
+        return first
+
+    def extend(self, values: Array | list[int]) -> int:
+        """Append entries; returns the first one's index."""
+        n = len(values) // self.width
+        first = self.reserve(n)
+        self.array[first * self.width : self.n * self.width] = values
+        return first
+
+    def row(self, index: int) -> Array:
+        """A view of one entry of a pool whose width is above 1."""
+        return self.array[index * self.width : (index + 1) * self.width]
+
+
+class Tables:
+    """All pools of one engine. `ctx`: int64[N_SLOTS], what every kernel takes."""
+
+    def __init__(self, n_words: int) -> None:
+        self.ctx: npt.NDArray[np.int64] = np.zeros(k.N_SLOTS, dtype=np.int64)
+        self.ctx[k.N_WORDS] = n_words
+        pool = lambda slot, dtype, capacity, width=1, fill=0: Pool(self, slot, dtype, capacity, width, fill)  # noqa: E731
+        self.trie_byte = pool(k.TRIE_BYTE, np.uint8, 1)
+        self.trie_end = pool(k.TRIE_END, np.int32, 1)
+        self.trie_token_start = pool(k.TRIE_TOKEN_START, np.int32, 1)
+        self.trie_token_ids = pool(k.TRIE_TOKEN_IDS, np.int32, 1)
+        self.trie_table = pool(k.TRIE_TABLE, np.int32, 1)
+        self.trie_tables = pool(k.TRIE_TABLES, np.int32, 1, 256)
+        self.trie_submask = pool(k.TRIE_SUBMASK, np.uint64, 1, 4)
+        self.state_kind = pool(k.STATE_KIND, np.uint8, 1024)
+        self.state_row = pool(k.STATE_ROW, np.int32, 1024)
+        self.state_nullable = pool(k.STATE_NULLABLE, np.uint8, 1024)
+        self.state_flags = pool(k.STATE_FLAGS, np.uint8, 1024)
+        self.state_self = pool(k.STATE_SELF, np.uint64, 1024, 4)
+        self.state_live = pool(k.STATE_LIVE, np.uint64, 1024, 4)
+        self.rows = pool(k.ROWS, np.int32, 256, 256)
+        self.seqs = pool(k.SEQS, np.int32, 1024)
+        self.lits = pool(k.LITS, np.int32, 4096)
+        self.key_child = pool(k.KEY_CHILD, np.int32, 256)
+        self.key_sibling = pool(k.KEY_SIBLING, np.int32, 256)
+        self.key_byte = pool(k.KEY_BYTE, np.uint8, 256)
+        self.key_lo = pool(k.KEY_LO, np.int32, 256)
+        self.key_hi = pool(k.KEY_HI, np.int32, 256)
+        self.key_ends = pool(k.KEY_ENDS, np.int32, 256)
+        self.key_extra = pool(k.KEY_EXTRA, np.int32, 256)
+        self.instances = pool(k.INSTANCES, np.int32, 64, k.INSTANCE_STRIDE)
+        self.key_bits = pool(k.KEY_BITS, np.uint64, 64)
+        self.key_rests = pool(k.KEY_RESTS, np.int32, 64)
+        self.memos = pool(k.MEMO_TABLE, np.int32, 64, k.MEMO_STRIDE)
+        self.base_rows = pool(k.BASE_ROWS, np.uint32, 1, n_words)
+        self.base_lists = pool(k.BASE_LISTS, np.int32, 1024)
+        self.counts = pool(k.COUNTS, np.int64, 8)
+        self._cells(4096)
+        self._scratch(4096)
+        self._memo_hash(256)
+
+    def _cells(self, capacity: int) -> None:
+        n = int(self.counts.array[0])
+        states, parents = np.zeros(capacity, np.int32), np.zeros(capacity, np.int32)
+        if n:
+            states[:n], parents[:n] = self.cell_state[:n], self.cell_parent[:n]
+        self.cell_state, self.cell_parent = states, parents
+        self.cell_table = np.full(4 * capacity, -1, np.int32)
+        k.rehash_cells(states, parents, n, self.cell_table)
+        self._publish({k.CELL_STATE: states, k.CELL_PARENT: parents, k.CELL_TABLE: self.cell_table})
+        self.ctx[k.CELL_TABLE_MASK] = 4 * capacity - 1
+        self.ctx[k.CELL_CAPACITY] = capacity
+
+    def _scratch(self, capacity: int) -> None:
+        self.scratch_capacity = capacity
+        self.head_code, self.head_stack = np.zeros(capacity, np.int64), np.zeros(capacity, np.int64)
+        self.work = np.zeros(3 * capacity, np.int64)
+        self.requests = np.zeros(256, np.int64)
+        self._publish(
+            {k.HEAD_CODE: self.head_code, k.HEAD_STACK: self.head_stack, k.WORK: self.work, k.REQUESTS: self.requests}
+        )
+        self.ctx[k.HEAD_CAPACITY] = capacity
+        self.ctx[k.WORK_CAPACITY] = 3 * capacity
+        self.ctx[k.REQUEST_CAPACITY] = 256
+
+    def _memo_hash(self, capacity: int) -> None:
+        old = getattr(self, "memo_keys", np.zeros(0, np.int64)), getattr(self, "memo_values", np.zeros(0, np.int32))
+        self.memo_keys, self.memo_values = np.full(capacity, -1, np.int64), np.zeros(capacity, np.int32)
+        self._publish({k.MEMO_KEYS: self.memo_keys, k.MEMO_VALUES: self.memo_values})
+        self.ctx[k.MEMO_MASK] = capacity - 1
+        for key, value in zip(*old, strict=True):
+            if key >= 0:
+                k.put_memo(self.ctx, key >> 30, key & ((1 << 30) - 1), value)
+
+    def _publish(self, arrays: dict[int, Array]) -> None:
+        for slot, array in arrays.items():
+            self.ctx[slot] = array.ctypes.data
+
+    def make_room(self) -> None:
+        """Double what a kernel found full: the cells, or the scratch space."""
+        if int(self.counts.array[0]) * 2 > self.ctx[k.CELL_CAPACITY]:
+            self._cells(2 * int(self.ctx[k.CELL_CAPACITY]))
+        else:
+            self._scratch(4 * self.scratch_capacity)
+
+    def add_memo(self, node: int, state: int, kind: int, place: int, length: int, residual: int) -> None:
+        """Keep what a state does below a trie node."""
+        index = self.memos.extend([kind, place, length, residual])
+        if 2 * (index + 1) > self.memo_keys.size:
+            self._memo_hash(2 * self.memo_keys.size)
+        k.put_memo(self.ctx, node, state, index)
+
+    def n_bytes(self) -> int:
+        """Bytes held by all arrays."""
+        arrays = [value.array for value in vars(self).values() if isinstance(value, Pool)]
+        arrays += [value for value in vars(self).values() if isinstance(value, np.ndarray)]
+        return sum(int(array.nbytes) for array in arrays)
