@@ -1,4 +1,4 @@
-"""What all tests share: one OpenMP thread, Hypothesis without a deadline, and the small default model, loaded once a process."""
+"""What all tests share: one OpenMP thread, Hypothesis without a deadline, and the small default model, loaded once."""
 
 from __future__ import annotations
 

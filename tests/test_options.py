@@ -1,0 +1,151 @@
+"""Generation options: transformers' names and defaults, and errors that say what to write instead."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from transformers import GenerationConfig
+
+from domino_py.options import end_ids, resolve_options
+from tokenizer_align.errors import InvalidOption
+
+
+class FakeTokenizer:
+    eos_token_id: Any = 7
+
+
+class FakeModel:
+    def __init__(self, **values: Any) -> None:
+        self.generation_config = GenerationConfig(**values)
+
+
+def test_defaults_are_those_of_transformers() -> None:
+    options = resolve_options({}, GenerationConfig())
+    assert (options.do_sample, options.temperature, options.top_k, options.top_p) == (False, 1.0, 50, 1.0)
+    assert (options.min_p, options.typical_p, options.repetition_penalty) == (None, 1.0, 1.0)
+    assert (options.num_return_sequences, options.max_new_tokens) == (1, 256)
+
+
+def test_defaults_agree_with_what_transformers_would_use() -> None:
+    theirs = GenerationConfig._get_default_generation_params()
+    ours = resolve_options({}, GenerationConfig())
+    for name in (
+        "do_sample",
+        "temperature",
+        "top_k",
+        "top_p",
+        "typical_p",
+        "repetition_penalty",
+        "num_return_sequences",
+    ):
+        assert getattr(ours, name) == theirs[name], name
+
+
+def test_the_models_own_configuration_counts_where_the_caller_says_nothing() -> None:
+    config = GenerationConfig(do_sample=True, temperature=0.6, top_p=0.9)
+    assert resolve_options({}, config).temperature == 0.6
+    assert resolve_options({"temperature": 1.5}, config).temperature == 1.5
+    assert resolve_options({}, config).top_p == 0.9
+
+
+def test_zero_switches_top_k_off() -> None:
+    assert resolve_options({"do_sample": True, "top_k": 0}).top_k == 0
+
+
+@pytest.mark.parametrize(
+    ("given", "nearest"),
+    [
+        ("tempature", "temperature"),
+        ("topp", "top_p"),
+        ("repetition_penality", "repetition_penalty"),
+        ("max_tokens", None),
+    ],
+)
+def test_unknown_option_names_the_nearest(given: str, nearest: str | None) -> None:
+    with pytest.raises(InvalidOption, match=given) as caught:
+        resolve_options({given: 1.0})
+    if nearest is not None:
+        assert caught.value.nearest == nearest
+
+
+@pytest.mark.parametrize("name", ["num_beams", "no_repeat_ngram_size", "penalty_alpha", "max_time", "use_cache"])
+def test_options_of_transformers_that_are_not_offered_say_so(name: str) -> None:
+    with pytest.raises(InvalidOption, match="not offered here"):
+        resolve_options({name: 2})
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("temperature", 0),
+        ("temperature", -1.0),
+        ("temperature", "hot"),
+        ("temperature", float("nan")),
+        ("top_k", 1.5),
+        ("top_k", True),
+        ("top_k", -1),
+        ("top_p", 0.0),
+        ("top_p", 1.1),
+        ("min_p", 2.0),
+        ("do_sample", 1),
+        ("repetition_penalty", 0.0),
+        ("num_return_sequences", 0),
+        ("truncate", "mask"),
+        ("batch_size", 0),
+        ("eos_token_id", "</s>"),
+        ("eos_token_id", [1, -2]),
+    ],
+)
+def test_wrong_values_name_the_option_and_the_value(name: str, value: Any) -> None:
+    with pytest.raises(InvalidOption) as caught:
+        resolve_options({"do_sample": True, name: value})
+    assert name in str(caught.value)
+    assert caught.value.name == name
+
+
+def test_temperature_zero_says_how_to_be_greedy() -> None:
+    with pytest.raises(InvalidOption, match="do_sample=False"):
+        resolve_options({"do_sample": True, "temperature": 0.0})
+
+
+@pytest.mark.parametrize(
+    "call", [{"max_new_tokens": 0}, {"max_new_tokens": "9"}, {"seed": -1}, {"speculate": "yes"}, {"measure": "all"}]
+)
+def test_wrong_call_options_are_refused(call: dict[str, Any]) -> None:
+    with pytest.raises(InvalidOption):
+        resolve_options({}, **call)
+
+
+def test_a_wrong_value_in_the_models_configuration_says_where_it_stands() -> None:
+    config = GenerationConfig()
+    config.top_p = 3.0
+    with pytest.raises(InvalidOption, match=r"model\.generation_config"):
+        resolve_options({}, config)
+
+
+def test_greedy_decoding_cannot_return_several() -> None:
+    with pytest.raises(InvalidOption, match="do_sample=True"):
+        resolve_options({"num_return_sequences": 3})
+
+
+def test_sampling_options_without_sampling_warn_and_are_noted() -> None:
+    with pytest.warns(UserWarning, match="temperature"):
+        options = resolve_options({"temperature": 0.5})
+    assert any("temperature" in note for note in options.notes)
+
+
+def test_what_the_models_configuration_sets_and_is_not_applied_is_noted() -> None:
+    options = resolve_options({}, GenerationConfig(no_repeat_ngram_size=3))
+    assert any("no_repeat_ngram_size=3" in note for note in options.notes)
+    assert resolve_options({}, GenerationConfig()).notes == ()
+
+
+def test_a_seed_is_drawn_where_none_is_given() -> None:
+    assert resolve_options({}, seed=5).seed == 5
+    assert resolve_options({}).seed != resolve_options({}).seed
+
+
+def test_end_ids_are_those_of_caller_model_and_tokenizer_together() -> None:
+    assert end_ids(FakeTokenizer(), FakeModel(eos_token_id=[3, 9]), [1]) == (1, 3, 7, 9)
+    assert end_ids(FakeTokenizer(), FakeModel(eos_token_id=4)) == (4, 7)
