@@ -74,7 +74,7 @@ def _is_byte_level(model: dict[str, Any], decoder: Part | None, name: str) -> bo
     kinds = [part["type"] for part in flatten(decoder)]
     if model["type"] == "WordPiece" or "WordPiece" in kinds:
         raise VocabularyError(
-            f"{name} is a WordPiece tokenizer: it drops blanks, so its pieces stand for no fixed bytes. {_PROTOCOL_HINT}"
+            f"{name} is a WordPiece tokenizer: it drops blanks, its pieces stand for no fixed bytes. {_PROTOCOL_HINT}"
         )
     if model["type"] not in ("BPE", "Unigram"):
         raise VocabularyError(f"{name} is a {model['type']} tokenizer, which is not supported. {_PROTOCOL_HINT}")

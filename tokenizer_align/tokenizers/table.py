@@ -11,9 +11,10 @@ Encoder = Callable[[str], list[int]]
 
 # SentencePiece vocabularies keep such tags as "user defined" pieces: matched whole, yet ordinary text.
 _HTML_TAGS = """
-a abbr article aside b bbox blockquote body br button caption center cite code col dd del div dl dt em figure font footer
-form h1 h2 h3 h4 h5 h6 head header hr html i iframe img input ins kbd label li link main mark meta nav ol option p pre q
-s section select small span strike strong style sub sup table tbody td textarea tfoot th thead title tr tt u ul var video
+a abbr article aside b bbox blockquote body br button caption center cite code col dd del div dl dt em figure
+font footer form h1 h2 h3 h4 h5 h6 head header hr html i iframe img input ins kbd label li link main mark meta
+nav ol option p pre q s section select small span strike strong style sub sup table tbody td textarea tfoot th
+thead title tr tt u ul var video
 """
 _HTML_NAMES = frozenset(_HTML_TAGS.split())
 
@@ -49,7 +50,7 @@ def is_text_like(content: str, special: bool) -> bool:
     """
     if special or not content:
         return False
-    if content.isspace() or content.strip("▁") == "" or content.isalnum():
+    if content.isspace() or content.strip("▁") == "" or content.isalnum() or len(content) == 1:
         return True
     name = content.removeprefix("<").removeprefix("/").removesuffix(">")
     return content in (f"<{name}>", f"</{name}>") and name in _HTML_NAMES

@@ -1,0 +1,1 @@
+"""Real tokenizers and models out of Python packages, for tests."""
