@@ -36,6 +36,7 @@ from .expressions import (
     neg,
     repeat,
     seq,
+    seq_parts,
     words_slice,
 )
 
@@ -61,11 +62,14 @@ def _heads(node: Expr) -> Heads:
     if kind == K_LIT:
         return ((1 << node.data[0], lit(node.data[1:])),)
     if kind == K_SEQ:
-        first, rest = node.args
-        found = [(mask, seq(after, rest)) for mask, after in heads(first)]
-        if first.memo_nullable:
-            return _disjoint(found + list(heads(rest)))
-        return tuple(found)
+        found: list[tuple[int, Expr]] = []
+        rest = node
+        while rest.kind == K_SEQ:
+            first, rest = rest.args
+            found += [(mask, seq(after, rest)) for mask, after in heads(first)]
+            if not first.memo_nullable:
+                return _disjoint(found)
+        return _disjoint(found + list(heads(rest)))
     if kind == K_ALT:
         return _disjoint([pair for arg in node.args for pair in heads(arg)])
     if kind == K_REPEAT:
@@ -223,7 +227,7 @@ def _nullable(node: Expr, active: set[Rule]) -> tuple[bool, bool]:
     else:
         need_all = node.kind != K_ALT
         value, final = need_all, True
-        for arg in node.args:
+        for arg in seq_parts(node) if node.kind == K_SEQ else node.args:
             arg_value, arg_final = _nullable(arg, active)
             final = final and arg_final
             if arg_value != need_all:
@@ -273,18 +277,21 @@ def _seq_moves(
     first: Expr, rest: Expr, active: frozenset[Rule], once: bool = False
 ) -> list[tuple[int, tuple[Expr, ...]]]:
     result: list[tuple[int, tuple[Expr, ...]]] = []
-    for mask, frames in _moves(first, active):
-        if rest is EPSILON:
-            result.append((mask, frames))
-        elif not frames:
-            result.append((mask, (rest,)))
-        elif first.kind == K_CALL:
-            result.append((mask, (*frames, rest)))
-        else:
-            result.append((mask, (*frames[:-1], seq(frames[-1], rest))))
-    if not once and nullable(first):
-        result += _moves(rest, active)
-    return result
+    while True:
+        for mask, frames in _moves(first, active):
+            if rest is EPSILON:
+                result.append((mask, frames))
+            elif not frames:
+                result.append((mask, (rest,)))
+            elif first.kind == K_CALL:
+                result.append((mask, (*frames, rest)))
+            else:
+                result.append((mask, (*frames[:-1], seq(frames[-1], rest))))
+        if once or not nullable(first):
+            return result
+        if rest.kind != K_SEQ:
+            return result + _moves(rest, active)
+        first, rest = rest.args
 
 
 def is_productive(node: Expr) -> bool:
@@ -320,7 +327,7 @@ def _productive(node: Expr, active: set[Rule]) -> tuple[bool, bool]:
 
             parts, need_all = needed_parts(node)
         else:
-            parts, need_all = node.args, node.kind != K_ALT
+            parts, need_all = tuple(seq_parts(node)) if node.kind == K_SEQ else node.args, node.kind != K_ALT
         value, final = need_all, True
         for part in parts:
             part_value, part_final = _productive(part, active)

@@ -9,6 +9,7 @@ What a node does when it reads a byte is in `derivatives.py`; JSON objects with 
 from __future__ import annotations
 
 import itertools
+import threading
 import weakref
 from collections.abc import Callable, Iterable
 from typing import Any, Final
@@ -20,6 +21,7 @@ ALL_BYTES: Final = (1 << 256) - 1
 K_EMPTY, K_EPSILON, K_SET, K_LIT, K_SEQ, K_ALT, K_REPEAT, K_BOTH, K_NEG, K_WORDS, K_CALL, K_KEYS = range(12)
 
 _uids = itertools.count()
+_lock = threading.RLock()  # interning and rule bodies: constraints may be built in several threads at once
 
 
 class Expr:
@@ -101,10 +103,12 @@ class Rule:
     @property
     def body(self) -> Expr:
         if self._body is None:
-            if self._thunk is None:
-                raise ConstraintError(f"rule {self.name!r} is used but not defined")
-            thunk, self._thunk = self._thunk, None
-            self._body = thunk()
+            with _lock:
+                if self._body is None:
+                    if self._thunk is None:
+                        raise ConstraintError(f"rule {self.name!r} is used but not defined")
+                    self._body = self._thunk()
+                    self._thunk = None
         return self._body
 
     def __repr__(self) -> str:
@@ -142,8 +146,11 @@ def intern_node(kind: int, args: tuple[Expr, ...] = (), data: Any = None) -> Exp
     key = (kind, args, data)
     node = _interned.get(key)
     if node is None:
-        node = Expr(kind, args, data)
-        _interned[key] = node
+        with _lock:
+            node = _interned.get(key)
+            if node is None:
+                node = Expr(kind, args, data)
+                _interned[key] = node
     return node
 
 
@@ -187,19 +194,19 @@ def seq(*parts: Expr) -> Expr:
     """The parts one after the other."""
     result = EPSILON
     for part in reversed(parts):
-        result = _seq2(part, result)
+        for item in reversed(seq_parts(part)):
+            result = _seq2(item, result)
         if result is EMPTY:
             return EMPTY
     return result
 
 
 def _seq2(first: Expr, rest: Expr) -> Expr:
+    """`first` (no sequence) in front of `rest`."""
     if first is EMPTY or rest is EMPTY:
         return EMPTY
     if first is EPSILON:
         return rest
-    if first.kind == K_SEQ:
-        return _seq2(first.args[0], _seq2(first.args[1], rest))
     if rest is EPSILON:
         return first
     left = literal_bytes(first)
@@ -209,6 +216,16 @@ def _seq2(first: Expr, rest: Expr) -> Expr:
         if right is not None:
             return _seq2(lit(left + right), tail) if tail is not EPSILON else lit(left + right)
     return intern_node(K_SEQ, (first, rest))
+
+
+def seq_parts(node: Expr) -> list[Expr]:
+    """The parts of a sequence in order; a node that is none is its only part. Long chains need no recursion this way."""
+    parts = []
+    while node.kind == K_SEQ:
+        parts.append(node.args[0])
+        node = node.args[1]
+    parts.append(node)
+    return parts
 
 
 def alt(*choices: Expr) -> Expr:
@@ -247,7 +264,7 @@ def _factor(items: dict[Expr, None]) -> dict[Expr, None]:
             result[group[0]] = None
         else:
             tails = alt(*(item.args[1] if item.kind == K_SEQ else EPSILON for item in group))
-            result[_seq2(head, tails)] = None
+            result[seq(head, tails)] = None
     return result
 
 

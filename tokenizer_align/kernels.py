@@ -57,6 +57,17 @@ def _pointer(typingctx: Any, address: Any) -> Any:
     return signature, codegen
 
 
+@intrinsic
+def _lowest_bit(typingctx: Any, word: Any) -> Any:
+    """Number of the lowest set bit of a uint64 that is not 0."""
+    signature = types.int64(types.uint64)
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.cttz(args[0], context.get_constant(types.boolean, True))
+
+    return signature, codegen
+
+
 @njit(cache=True, nogil=True, inline="always")
 def _u8(ctx, slot):  # type: ignore[no-untyped-def]
     return carray(_pointer(ctx[slot]), (1,), np.uint8)
@@ -373,10 +384,7 @@ def forced_run(ctx, n_heads, out, live):  # type: ignore[no-untyped-def]
                 open_bytes += 1
                 if open_bytes > 1:
                     return OK, end, written
-                bit = np.int64(0)
-                while not (word >> np.uint64(bit)) & np.uint64(1):
-                    bit += 1
-                only = k * 64 + bit
+                only = k * 64 + _lowest_bit(word)
                 word &= word - np.uint64(1)
         for i in range(end):
             if codes[i] == ACCEPT:
@@ -452,8 +460,6 @@ def add_base(ctx, memo, mask):  # type: ignore[no-untyped-def]
 @njit(cache=True, nogil=True)
 def whole_subtree(ctx, node, state):  # type: ignore[no-untyped-def]
     """Whether every byte below the node leaves the state as it is: then every token below is legal."""
-    if _u8(ctx, STATE_FLAGS)[state] & FLAG_WIDE == 0:
-        return False
     below, own = _u64(ctx, TRIE_SUBMASK), _u64(ctx, STATE_SELF)
     for k in range(4):
         if below[node * 4 + k] & ~own[state * 4 + k]:
@@ -530,7 +536,7 @@ def walk(ctx, n_heads, mask):  # type: ignore[no-untyped-def]
     counts[2] = 0
     codes, work, ends = _i64(ctx, HEAD_CODE), _i64(ctx, WORK), _i32(ctx, TRIE_END)
     trie_bytes, tables, starts = _u8(ctx, TRIE_BYTE), _i32(ctx, TRIE_TABLE), _i32(ctx, TRIE_TOKEN_START)
-    kinds, live, n_live_max = _u8(ctx, STATE_KIND), _u64(ctx, STATE_LIVE), 12
+    kinds, live, n_live_max = _u8(ctx, STATE_KIND), _u64(ctx, STATE_LIVE), 40
     work[0] = 0
     work[1] = 0
     work[2] = n_heads
@@ -565,14 +571,12 @@ def walk(ctx, n_heads, mask):  # type: ignore[no-untyped-def]
             else:
                 for k in range(4):
                     word = live[code * 4 + k]
-                    bit = 0
                     while word:
-                        if word & np.uint64(1):
-                            child = np.int64(by_byte[table * 256 + k * 64 + bit])
-                            if child >= 0:
-                                top, n_work = visit_child(ctx, child, k * 64 + bit, begin, end, top, n_work, mask)
-                        word >>= np.uint64(1)
-                        bit += 1
+                        byte = k * 64 + _lowest_bit(word)
+                        word &= word - np.uint64(1)
+                        child = np.int64(by_byte[table * 256 + byte])
+                        if child >= 0:
+                            top, n_work = visit_child(ctx, child, byte, begin, end, top, n_work, mask)
         else:
             child = node + 1
             while child < last:
@@ -722,11 +726,8 @@ def allowed_ids(mask, out):  # type: ignore[no-untyped-def]
     n = 0
     for word_index in range(mask.shape[0]):
         word = mask[word_index]
-        bit = 0
         while word:
-            if word & np.uint32(1):
-                out[n] = word_index * 32 + bit
-                n += 1
-            word >>= np.uint32(1)
-            bit += 1
+            out[n] = word_index * 32 + _lowest_bit(np.uint64(word))
+            n += 1
+            word &= word - np.uint32(1)
     return n

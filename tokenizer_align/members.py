@@ -76,22 +76,25 @@ class MemberSpec:
         ranks = {text: rank for rank, text in enumerate(sorted(texts))}
         self.order.extend(ranks[text] for text in texts)
         self.ranked.extend(sorted(zip(self.order, self.members, strict=True), key=lambda pair: pair[0]))
-        self._add_node(sorted(texts), 0, len(texts), 0)
+        self._add_nodes(sorted(texts))
 
-    def _add_node(self, texts: list[bytes], lo: int, hi: int, depth: int) -> int:
-        index = len(self.nodes)
-        ends = lo if hi - lo == 1 and len(texts[lo]) == depth else -1
-        children: dict[int, int] = {}
-        self.nodes.append(KeyNode(children, lo, hi, ends))
-        start = lo
-        while ends < 0 and start < hi:
-            byte = texts[start][depth]
-            end = start
-            while end < hi and texts[end][depth] == byte:
-                end += 1
-            children[byte] = self._add_node(texts, start, end, depth + 1)
-            start = end
-        return index
+    def _add_nodes(self, texts: list[bytes]) -> None:
+        """The key trie, a node before its children."""
+        work = [(0, len(texts), 0, -1, 0)]
+        while work:
+            lo, hi, depth, parent, byte = work.pop()
+            index = len(self.nodes)
+            ends = lo if hi - lo == 1 and len(texts[lo]) == depth else -1
+            self.nodes.append(KeyNode({}, lo, hi, ends))
+            if parent >= 0:
+                self.nodes[parent].children[byte] = index
+            start = lo
+            while ends < 0 and start < hi:
+                byte, end = texts[start][depth], start
+                while end < hi and texts[end][depth] == byte:
+                    end += 1
+                work.append((start, end, depth + 1, index, byte))
+                start = end
 
     def by_rank(self, rank: int) -> Member:
         """The member with this place in the sorted order (bits of `open_keys` count in that order)."""

@@ -28,6 +28,7 @@ from .expressions import (
     neg,
     repeat,
     seq,
+    seq_parts,
     star,
     words,
 )
@@ -74,9 +75,9 @@ class Projection:
             return keys_node(projected, projected.all_keys, count) if open_keys == spec.all_keys else EMPTY
         if kind == K_NEG:
             return both(neg(self(node.args[0])), star(byte_set(self.usable)))
-        parts = [self(arg) for arg in node.args]
         if kind == K_SEQ:
-            return seq(*parts)
+            return seq(*(self(part) for part in seq_parts(node)))
+        parts = [self(arg) for arg in node.args]
         if kind == K_ALT:
             return alt(*parts)
         if kind == K_REPEAT:

@@ -22,6 +22,7 @@ from .expressions import (
     K_WORDS,
     Expr,
     Rule,
+    seq_parts,
 )
 
 _ORDER = sorted(range(256), key=lambda b: (not chr(b).isalnum() or b > 126, not 32 <= b < 127, b))
@@ -82,7 +83,7 @@ def _shortest(node: Expr, known: Known) -> bytes | None:
             known[node.data] = None
         return known[node.data]
     if kind == K_SEQ:
-        parts = [_shortest(arg, known) for arg in node.args]
+        parts = [_shortest(part, known) for part in seq_parts(node)]
         return None if None in parts else b"".join(part for part in parts if part is not None)
     if kind == K_ALT:
         best: bytes | None = None
