@@ -21,6 +21,7 @@ ALL_BYTES: Final = (1 << 256) - 1
 K_EMPTY, K_EPSILON, K_SET, K_LIT, K_SEQ, K_ALT, K_REPEAT, K_BOTH, K_NEG, K_WORDS, K_CALL, K_KEYS = range(12)
 
 _uids = itertools.count()
+_FACTOR_DEPTH = 8  # how many common parts are taken out at once; the rest shows itself in later derivatives
 _lock = threading.RLock()  # interning and rule bodies: constraints may be built in several threads at once
 
 
@@ -230,6 +231,10 @@ def seq_parts(node: Expr) -> list[Expr]:
 
 def alt(*choices: Expr) -> Expr:
     """Any of the choices."""
+    return _alt(choices, _FACTOR_DEPTH)
+
+
+def _alt(choices: Iterable[Expr], depth: int) -> Expr:
     flat: dict[Expr, None] = {}
     mask = 0
     for choice in choices:
@@ -240,8 +245,8 @@ def alt(*choices: Expr) -> Expr:
                 flat[item] = None
     if mask:
         flat[intern_node(K_SET, (), mask)] = None
-    if len(flat) > 1:
-        flat = _factor(flat)
+    if len(flat) > 1 and depth:
+        flat = _factor(flat, depth)
     if ALL in flat and not any(item.has_call for item in flat):
         return ALL
     if EPSILON in flat and any(item is not EPSILON and item.memo_nullable for item in flat):
@@ -251,7 +256,7 @@ def alt(*choices: Expr) -> Expr:
     return intern_node(K_ALT, tuple(sorted(flat, key=lambda node: node.uid)))
 
 
-def _factor(items: dict[Expr, None]) -> dict[Expr, None]:
+def _factor(items: dict[Expr, None], depth: int) -> dict[Expr, None]:
     """Take out common first parts: `x a | x b` becomes `x (a | b)`."""
     groups: dict[Expr, list[Expr]] = {}
     for item in items:
@@ -263,7 +268,7 @@ def _factor(items: dict[Expr, None]) -> dict[Expr, None]:
         if len(group) == 1:
             result[group[0]] = None
         else:
-            tails = alt(*(item.args[1] if item.kind == K_SEQ else EPSILON for item in group))
+            tails = _alt([item.args[1] if item.kind == K_SEQ else EPSILON for item in group], depth - 1)
             result[seq(head, tails)] = None
     return result
 
