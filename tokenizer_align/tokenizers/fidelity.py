@@ -67,9 +67,9 @@ def normalizer_findings(normalizer: Part | None) -> tuple[list[str], list[str]]:
         if kind == "NFC":
             limits.append(NFC_LIMIT)
         elif kind == "Replace":
-            source, target = part["pattern"].get("String"), part["content"]
-            if (source, target) != (" ", "▁"):
-                losses.append(f"its normalizer replaces {source or part['pattern']!r} by {target!r}")
+            if (part["pattern"].get("String"), part["content"]) != (" ", "▁"):
+                (pattern,) = part["pattern"].values()
+                losses.append(f"its normalizer replaces {pattern} by {part['content']!r}")
         elif kind not in ("Prepend", "ByteLevel"):
             losses.append(_REASONS.get(kind, f"its normalizer {kind} is not known to keep text"))
     return losses, limits
