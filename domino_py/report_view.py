@@ -61,6 +61,7 @@ def as_renderable(report: Report) -> Any:
 
 def interventions_table(report: Report, limit: int = _SHOWN) -> Any:
     """A Rich table of the costliest interventions, in order of steps."""
+    from rich import box
     from rich.table import Table
     from rich.text import Text
 
@@ -70,6 +71,7 @@ def interventions_table(report: Report, limit: int = _SHOWN) -> Any:
         title=f"Where the constraint fought the model ({count})",
         title_justify="left",
         title_style="bold",
+        box=box.SIMPLE_HEAD,
         pad_edge=False,
     )
     for name, justify in (
@@ -120,7 +122,7 @@ def as_html(report: Report) -> str:
 
 def visible(text: str) -> str:
     """Text on one line, its line ends and blanks at the edges made visible."""
-    shown = text.replace("\\", "\\\\").replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t")
+    shown = text.replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t")
     shown = "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in shown)
     left = len(shown) - len(shown.lstrip(" "))
     right = len(shown) - len(shown.rstrip(" ")) if shown.strip(" ") else 0
@@ -158,7 +160,7 @@ def seconds(value: float) -> str:
 
 
 def _nats(value: float) -> str:
-    return "infinite" if math.isinf(value) else f"{value:.2f} nats"
+    return f"{value:.2f} nats".replace("inf", "∞")
 
 
 def _tax(report: Report) -> str:

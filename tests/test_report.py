@@ -145,7 +145,7 @@ def test_report_can_be_pickled_without_its_model() -> None:
 
 @pytest.mark.parametrize(
     ("text", "shown"),
-    [(" a b ", "␣a b␣"), ("\n\t", "\\n\\t"), ("  ", "␣␣"), ("", ""), ("\x07é🥐", "\\x07é🥐"), ("\\n", "\\\\n")],
+    [(" a b ", "␣a b␣"), ("\n\t", "\\n\\t"), ("  ", "␣␣"), ("", ""), ("\x07é🥐", "\\x07é🥐"), ('\\"', '\\"')],
 )
 def test_invisible_characters_are_made_visible(text: str, shown: str) -> None:
     assert visible(text) == shown

@@ -20,13 +20,13 @@ class NotFound(DominoError):
 
 def load_model(name: str | None, dtype: str = "auto", device: str = "cpu") -> tuple[Any, Any]:
     """(model, tokenizer) of a folder or hub name, or the embedded default. Raises NotFound."""
+    if dtype not in DTYPES:
+        raise NotFound(f"--dtype {dtype}: one of {', '.join(DTYPES)} was expected.")
     if name is None:
         from domino_py.default_model import load_default
 
-        model, tokenizer = load_default()
+        model, tokenizer = load_default(dtype="float32" if dtype == "auto" else dtype)
         return (model if device == "cpu" else model.to(device)), tokenizer
-    if dtype not in DTYPES:
-        raise NotFound(f"--dtype {dtype}: one of {', '.join(DTYPES)} was expected.")
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     try:

@@ -1,0 +1,150 @@
+"""The command `domino`: what it prints, what it writes, and its exit codes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from domino_py.cli.app import app
+from domino_py.cli.loading import NotFound, load_schema
+from tests.tiny import tiny_model, tiny_tokenizer
+from tokenizer_align.errors import DominoError
+
+SCHEMA = {
+    "type": "object",
+    "properties": {"verdict": {"enum": ["approve", "reject"]}},
+    "required": ["verdict"],
+    "additionalProperties": False,
+}
+
+
+@pytest.fixture(scope="module")
+def model_folder(tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = tmp_path_factory.mktemp("model")
+    tiny_model().save_pretrained(folder)
+    tiny_tokenizer().save_pretrained(folder)
+    return str(folder)
+
+
+@pytest.fixture
+def schema_file(tmp_path: Path) -> str:
+    path = tmp_path / "schema.json"
+    path.write_text(json.dumps(SCHEMA))
+    return str(path)
+
+
+def invoke(*arguments: str, **options: Any) -> Any:
+    result = CliRunner().invoke(app, list(arguments), **options)
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result
+
+
+def test_extract_writes_json_lines_and_resumes(model_folder: str, schema_file: str, tmp_path: Path) -> None:
+    texts = tmp_path / "in.jsonl"
+    texts.write_text("\n".join(json.dumps({"id": f"r{i}", "text": f"text {i}"}) for i in range(3)))
+    out = tmp_path / "out.jsonl"
+    call = ("extract", str(texts), "--schema", schema_file, "--out", str(out), "--model", model_folder)
+    assert invoke(*call, "--report").exit_code == 0
+    lines = [json.loads(line) for line in out.read_text().splitlines()]
+    assert [line["id"] for line in lines] == ["r0", "r1", "r2"]
+    assert all(line["value"]["verdict"] in ("approve", "reject") for line in lines)
+    again = invoke(*call)
+    assert "3 from an earlier run" in again.stderr
+    assert out.read_text().splitlines() == [json.dumps(line, ensure_ascii=False) for line in lines]
+
+
+def test_extract_reads_a_folder_and_prints_to_standard_output(
+    model_folder: str, schema_file: str, tmp_path: Path
+) -> None:
+    folder = tmp_path / "texts"
+    folder.mkdir()
+    (folder / "a.txt").write_text("one", encoding="utf-8")
+    (folder / "b.txt").write_text("deux 🥐", encoding="utf-8")
+    result = invoke("extract", str(folder), "-s", schema_file, "-m", model_folder)
+    lines = [json.loads(line) for line in result.stdout.splitlines()]
+    assert [line["id"] for line in lines] == ["a.txt", "b.txt"]
+
+
+def test_failed_records_are_named_and_give_exit_code_1(model_folder: str, schema_file: str, tmp_path: Path) -> None:
+    texts = tmp_path / "in.jsonl"
+    texts.write_text("\n".join([json.dumps("fine"), json.dumps("x" * 5000)]))
+    result = invoke("extract", str(texts), "-s", schema_file, "-m", model_folder, "--max-new-tokens", "60")
+    assert result.exit_code == 1
+    assert "record 1: InvalidOption" in result.stderr
+    assert "1 of 2 records extracted, 1 failed" in result.stderr
+
+
+def test_generate_obeys_its_constraint(model_folder: str) -> None:
+    assert invoke("generate", "x", "--regex", "[0-9]{4}", "-m", model_folder).stdout.strip().isdigit()
+    assert invoke("generate", "x", "--choice", "yes", "--choice", "no", "-m", model_folder).stdout.strip() in (
+        "yes",
+        "no",
+    )
+    chat = invoke(
+        "generate", "-", "--json", "--chat", "-m", model_folder, "--report", input="Hello", catch_exceptions=False
+    )
+    json.loads(chat.stdout)
+    assert "projection tax" in chat.stderr
+
+
+def test_generate_takes_one_constraint(model_folder: str) -> None:
+    with pytest.raises(DominoError, match="--regex and --json were given"):
+        invoke("generate", "x", "--regex", "a", "--json", "-m", model_folder)
+
+
+def test_check_names_every_problem_and_says_whether_a_text_is_legal(schema_file: str, tmp_path: Path) -> None:
+    assert invoke("check", schema_file).stdout.strip() == "no problems"
+    legal = invoke("check", schema_file, "--text", '{"verdict": "reject"}')
+    assert (legal.exit_code, "the text is legal" in legal.stdout) == (0, True)
+    assert invoke("check", schema_file, "--text", "{}").exit_code == 1
+    bad = tmp_path / "bad.json"
+    bad.write_text(json.dumps({"properties": {"a": {"type": "strong"}, "b": {"minimum": "x"}}}))
+    result = invoke("check", str(bad))
+    assert result.exit_code == 1
+    assert "/properties/a" in result.stdout
+    assert "/properties/b" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("none.json", "No such file"),
+        ("nothing", "module:Type"),
+        ("no_such_module:X", "cannot be imported"),
+        ("json:X", "json has no 'X'"),
+        ("none.py:X", "no such file"),
+    ],
+)
+def test_schemas_that_cannot_be_loaded_say_why(name: str, message: str) -> None:
+    with pytest.raises(NotFound, match=message):
+        load_schema(name)
+
+
+def test_types_come_from_modules_and_files(tmp_path: Path) -> None:
+    path = tmp_path / "my_types.py"
+    path.write_text("from dataclasses import dataclass\n@dataclass\nclass P:\n    a: 'int'\n")
+    assert load_schema(f"{path}:P").__name__ == "P"
+    assert load_schema("decimal:Decimal").__name__ == "Decimal"
+
+
+def test_schema_files_hold_json_objects(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text("[1]")
+    (tmp_path / "b.json").write_text("{")
+    for name, message in (("a.json", "an object"), ("b.json", "not JSON")):
+        with pytest.raises(NotFound, match=message):
+            load_schema(str(tmp_path / name))
+
+
+def test_errors_are_one_line_and_exit_code_2() -> None:
+    code = "from domino_py.cli import main; main()"
+    call = [sys.executable, "-c", code, "check", "none.json"]
+    done = subprocess.run(call, capture_output=True, text=True, check=False, cwd=Path(__file__).parent.parent)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.strip() == "error: none.json: No such file or directory."
