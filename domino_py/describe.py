@@ -149,7 +149,7 @@ class _Describer:
         if kinds == "string" and schema.get("format") in _FORMATS:
             return _FORMATS[schema["format"]]
         names = kinds if isinstance(kinds, list) else [kinds]
-        return " or ".join(_SCHEMA_WORDS.get(name, "value") for name in names)
+        return " or ".join(_SCHEMA_WORDS.get(str(name), "value") for name in names)
 
     def _once(self, key: Hashable, describe_it: Callable[[], str]) -> str:
         """A type within itself is not described again."""

@@ -12,7 +12,7 @@ import secrets
 import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from tokenizer_align.errors import InvalidOption
 
@@ -89,15 +89,15 @@ class Options:
     frequency_penalty: float
     presence_penalty: float
     num_return_sequences: int
-    truncate: str
+    truncate: Literal["model", "masked"]
     exact: bool
     max_draft: int | None
     batch_size: int | None
     max_new_tokens: int
-    speculate: Any
+    speculate: Literal["auto"] | bool
     tokenization: str
     seed: int
-    measure: str
+    measure: Literal["light", "full"]
     eos_token_id: tuple[int, ...]
     notes: tuple[str, ...]
 
