@@ -1,8 +1,8 @@
 """A directory of prepared arrays, addressed by content.
 
 One file an entry, `<version>-<key>.npz`, without pickle. It is written beside its place and renamed into it, so that a
-reader sees a whole file or none; it ends with a SHA-256 of the rest, so that a damaged one is noticed, dropped and built
-again. A directory that cannot be written is no error: the entry is simply built anew next time.
+reader sees a whole file or none; it ends with a SHA-256 of the rest, so that a damaged one is noticed, dropped and
+built again. A directory that cannot be written is no error: the entry is simply built anew next time.
 """
 
 from __future__ import annotations
@@ -156,4 +156,5 @@ def _unpack(stored: bytes) -> Arrays:
         return {name: file[name] for name in file.files}
 
 
-vocabulary_cache = ArrayCache("vocabularies", version=1)
+# Raise the version whenever a reader comes to other bytes than before.
+vocabulary_cache = ArrayCache("vocabularies", version=2)

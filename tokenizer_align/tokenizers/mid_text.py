@@ -8,6 +8,7 @@ those that are ordinary text: "<|im_end|>" within a text is spelled, not turned 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -16,17 +17,22 @@ from tokenizer_align.tokenizers.table import is_text_like
 
 __all__ = ["MidTextEncoder", "without_prefix"]
 
+_BYTE_PIECE = re.compile("<0x[0-9A-F]{2}>")
+
 
 class MidTextEncoder:
     """Callable str -> ids, over a prefix-free copy of a `tokenizers.Tokenizer`."""
 
-    def __init__(self, tokenizer: Any, blocked: Mapping[int, str]) -> None:
+    def __init__(self, tokenizer: Any, blocked: Mapping[int, str], renumbered: Mapping[int, int]) -> None:
         """Args:
-        tokenizer: the copy; may be replaced by an equal one only.
+        tokenizer: the copy.
         blocked: id -> content of ids that may not come out of a text.
+        renumbered: id in the copy -> id, for added tokens that lie outside the model's own vocabulary.
         """
         self._tokenizer = tokenizer
-        self._blocked = dict(blocked)
+        self._blocked, self._renumbered = dict(blocked), dict(renumbered)
+        # Unigram takes the text "<0x41>" for the byte piece of that name; SentencePiece itself never does.
+        self._spells_bytes = type(tokenizer.model).__name__ == "Unigram" and tokenizer.token_to_id("<0x41>") is not None
 
     @classmethod
     def of_backend(cls, backend: Any, special_ids: frozenset[int]) -> MidTextEncoder:
@@ -38,7 +44,9 @@ class MidTextEncoder:
                 text_like.append((i, token))
             else:
                 blocked[i] = token.content
-        return cls(_copy(backend, text_like), blocked)
+        copy = _copy(backend, text_like)
+        ids = ((copy.token_to_id(token.content), i) for i, token in text_like)
+        return cls(copy, blocked, {there: here for there, here in ids if there != here})
 
     @property
     def tokenizer(self) -> Any:
@@ -47,7 +55,14 @@ class MidTextEncoder:
 
     def __call__(self, text: str) -> list[int]:
         """Ids whose bytes are those of `text`; bytes that no token has are left out."""
+        if self._spells_bytes:
+            match = _BYTE_PIECE.search(text)
+            if match is not None:
+                cut = match.start() + 1
+                return self(text[:cut]) + self(text[cut:])
         ids: list[int] = self._tokenizer.encode(text, add_special_tokens=False).ids
+        if self._renumbered:
+            ids = [self._renumbered.get(i, i) for i in ids]
         wrong = next((i for i in ids if i in self._blocked), None)
         if wrong is None:
             return ids
@@ -109,11 +124,4 @@ def _copy(backend: Any, text_like: list[tuple[int, Any]]) -> Any:
     if pre_tokenizer is not None:
         copy.pre_tokenizer = _revive(pre_tokenizers.Sequence([]), pre_tokenizer)
     copy.add_tokens([token for _, token in text_like])
-    if all(copy.token_to_id(token.content) == i for i, token in text_like):
-        return copy
-    # Added tokens outside the model's vocabulary get other ids in a copy: take the long way.
-    data = json.loads(backend.to_str())
-    keep = {i for i, _ in text_like}
-    data["added_tokens"] = [token for token in data["added_tokens"] if token["id"] in keep]
-    data |= {"normalizer": normalizer, "pre_tokenizer": pre_tokenizer, "post_processor": None, "truncation": None}
-    return Tokenizer.from_str(json.dumps(data | {"padding": None}))
+    return copy

@@ -9,12 +9,10 @@ __all__ = ["TokenTable", "is_text_like"]
 
 Encoder = Callable[[str], list[int]]
 
-# SentencePiece vocabularies keep such tags as "user defined" pieces: matched whole, yet ordinary text.
+# Gemma keeps such tags as "user defined" pieces: matched whole, yet ordinary text. Not "s": "</s>" ends texts.
 _HTML_TAGS = """
-a abbr article aside b bbox blockquote body br button caption center cite code col dd del div dl dt em figure
-font footer form h1 h2 h3 h4 h5 h6 head header hr html i iframe img input ins kbd label li link main mark meta
-nav ol option p pre q s section select small span strike strong style sub sup table tbody td textarea tfoot th
-thead title tr tt u ul var video
+a b bbox blockquote body br caption code div em footer h1 h2 h3 h4 h5 h6 hr html i iframe img li ol p pre span strong
+sub sup table tbody td tfoot th thead tr u ul
 """
 _HTML_NAMES = frozenset(_HTML_TAGS.split())
 
