@@ -22,6 +22,7 @@ from .expressions import (
     K_EMPTY,
     K_EPSILON,
     K_KEYS,
+    K_LAZY,
     K_LIT,
     K_NEG,
     K_REPEAT,
@@ -81,6 +82,8 @@ def _heads(node: Expr) -> Heads:
         return _both_heads(node)
     if kind == K_NEG:
         return _neg_heads(node)
+    if kind == K_LAZY:
+        return heads(node.data.body)
     raise ConstraintError(f"{node!r} needs a stack; it cannot stand inside an intersection or complement")
 
 
@@ -109,10 +112,7 @@ def _both_heads(node: Expr) -> Heads:
     current: list[tuple[int, tuple[Expr, ...]]] = [(ALL_BYTES, ())]
     for arg in node.args:
         current = [
-            (mask & other, (*afters, after))
-            for mask, afters in current
-            for other, after in heads(arg)
-            if mask & other
+            (mask & other, (*afters, after)) for mask, afters in current for other, after in heads(arg) if mask & other
         ]
     merged: dict[Expr, int] = {}
     for mask, afters in current:

@@ -18,7 +18,7 @@ from .errors import ConstraintError
 
 ALL_BYTES: Final = (1 << 256) - 1
 
-K_EMPTY, K_EPSILON, K_SET, K_LIT, K_SEQ, K_ALT, K_REPEAT, K_BOTH, K_NEG, K_WORDS, K_CALL, K_KEYS = range(12)
+K_EMPTY, K_EPSILON, K_SET, K_LIT, K_SEQ, K_ALT, K_REPEAT, K_BOTH, K_NEG, K_WORDS, K_LAZY, K_CALL, K_KEYS = range(13)
 
 _uids = itertools.count()
 _FACTOR_DEPTH = 8  # how many common parts are taken out at once; the rest shows itself in later derivatives
@@ -50,7 +50,7 @@ class Expr:
     data: Any
     uid: int
     has_call: bool  # a call or an object occurs inside: the node needs a stack
-    plain: bool  # no call, intersection or complement inside: empty only if it is EMPTY
+    plain: bool  # no call, intersection, complement or lazy state inside: empty only if it is EMPTY
     memo_nullable: bool | None
     memo_heads: tuple[tuple[int, Expr], ...] | None
     memo_moves: tuple[tuple[int, tuple[Expr, ...]], ...] | None
@@ -63,7 +63,7 @@ class Expr:
         self.kind, self.args, self.data = kind, args, data
         self.uid = next(_uids)
         self.has_call = kind >= K_CALL or any(arg.has_call for arg in args)
-        self.plain = kind not in (K_BOTH, K_NEG, K_CALL, K_KEYS) and all(arg.plain for arg in args)
+        self.plain = kind not in (K_BOTH, K_NEG, K_LAZY, K_CALL, K_KEYS) and all(arg.plain for arg in args)
         self.memo_nullable = _nullable_now(self)
         self.memo_heads = self.memo_moves = self.memo_live = self.memo_productive = None
         self.memo_shortest = None
@@ -136,6 +136,8 @@ def _nullable_now(node: Expr) -> bool | None:
     if kind == K_WORDS:
         words, lo, _, depth = node.data
         return len(words.items[lo]) == depth
+    if kind == K_LAZY:
+        return bool(node.data.is_nullable)
     return None
 
 
@@ -380,6 +382,33 @@ def words_slice(source: WordList, lo: int, hi: int, depth: int) -> Expr:
     return intern_node(K_WORDS, (), (source, lo, hi, depth))
 
 
+class LazyState:
+    """A state of an automaton that a front end builds as it is read: what it accepts, and a thunk for what follows.
+
+    Unlike a call it is part of the frame it stands in, so intersections and complements may hold it. Its body must read a
+    byte before it comes to another lazy state, and only finitely many states may be reachable.
+    """
+
+    __slots__ = ("_body", "_thunk", "is_nullable")
+
+    def __init__(self, is_nullable: bool, thunk: Callable[[], Expr]) -> None:
+        self.is_nullable = is_nullable
+        self._body: Expr | None = None
+        self._thunk: Callable[[], Expr] | None = thunk
+
+    @property
+    def body(self) -> Expr:
+        if self._body is None:
+            assert self._thunk is not None
+            self._body, self._thunk = self._thunk(), None
+        return self._body
+
+
+def lazy(state: LazyState) -> Expr:
+    """The language of a state; the same state gives the same node."""
+    return intern_node(K_LAZY, (), state)
+
+
 def call(rule: Rule) -> Expr:
     """A call of a rule: the rule's automaton runs in a frame of its own, then what follows goes on."""
     node = rule.node() if rule.node is not None else None
@@ -425,5 +454,7 @@ def describe(node: Expr, depth: int = 4) -> str:
             return f"¬({inner[0]})"
         case 9:
             return f"<{node.data[2] - node.data[1]} words>"
+        case 10:
+            return f"<state {node.uid}>"
         case _:
             return repr(node.data)

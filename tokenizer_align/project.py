@@ -13,6 +13,7 @@ from .expressions import (
     K_BOTH,
     K_CALL,
     K_KEYS,
+    K_LAZY,
     K_LIT,
     K_NEG,
     K_REPEAT,
@@ -75,6 +76,8 @@ class Projection:
             return keys_node(projected, projected.all_keys, count) if open_keys == spec.all_keys else EMPTY
         if kind == K_NEG:
             return both(neg(self(node.args[0])), star(byte_set(self.usable)))
+        if kind == K_LAZY:
+            return both(node, star(byte_set(self.usable)))
         if kind == K_SEQ:
             return seq(*(self(part) for part in seq_parts(node)))
         parts = [self(arg) for arg in node.args]

@@ -14,6 +14,7 @@ from .expressions import (
     K_CALL,
     K_EPSILON,
     K_KEYS,
+    K_LAZY,
     K_LIT,
     K_NEG,
     K_REPEAT,
@@ -100,7 +101,7 @@ def _shortest(node: Expr, known: Known) -> bytes | None:
         return bytes(word[depth:])
     if kind == K_KEYS:
         return _shortest_members(node, known)
-    assert kind in (K_BOTH, K_NEG)
+    assert kind in (K_BOTH, K_NEG, K_LAZY)
     return _by_search(node)
 
 
