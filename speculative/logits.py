@@ -15,29 +15,24 @@ import numpy.typing as npt
 from speculative.sampling import log_sum_exp
 from tokenizer_align.errors import DominoError
 
-__all__ = ["PassLogits", "Position"]
+__all__ = ["PassLogits", "Position", "summarize"]
 
 
 class PassLogits:
     """Logits of one pass, float[n_batch, n_positions, n_rows] on any device."""
 
-    def __init__(self, logits: Any) -> None:
+    def __init__(self, logits: Any, *, fetch_all: bool = False) -> None:
+        """Take a pass's logits; `fetch_all` where every row will be read anyway (sampling, penalties)."""
         import torch
 
         self._logits = logits
         self._array: npt.NDArray[np.float32] | None = None
         self._best: list[list[int]] = []
         self._lse: list[list[float]] = []
-        if logits.device.type == "cpu":
-            self._array = logits.to(torch.float32).numpy()
-            return
-        exact = logits.to(torch.float32)
-        top = exact.amax(-1, keepdim=True)
-        ids = torch.arange(exact.shape[-1], device=exact.device)
-        # The lowest id among equals, like numpy's argmax; torch's makes no promise.
-        best = torch.where(exact == top, ids, exact.shape[-1]).amin(-1)
-        self._best = best.tolist()
-        self._lse = exact.logsumexp(-1).tolist()
+        if fetch_all or logits.device.type == "cpu":
+            self._array = logits.to(torch.float32).cpu().numpy()
+        else:
+            self._best, self._lse = summarize(logits)
 
     @property
     def n_rows(self) -> int:
@@ -50,7 +45,7 @@ class PassLogits:
     def scores(self, row: int, column: int) -> npt.NDArray[np.float32]:
         """Return float32[n_rows]; not to be written to."""
         if self._array is not None:
-            return self._array[row, column]
+            return np.asarray(self._array[row, column], dtype=np.float32)
         fetched: npt.NDArray[np.float32] = self._logits[row, column].float().cpu().numpy()
         return fetched
 
@@ -66,6 +61,20 @@ class PassLogits:
         if self._array is not None:
             return log_sum_exp(self._array[row, column])
         return float(self._lse[row][column])
+
+
+def summarize(logits: Any) -> tuple[list[list[int]], list[list[float]]]:
+    """Return the best ids and log-normalizers of float[n_batch, n_positions, n_rows], computed where the logits are.
+
+    The lowest id among equals is the best, as with numpy's argmax (torch's makes no promise); where no score equals the
+    highest (it is not a number) the id is n_rows.
+    """
+    import torch
+
+    exact = logits.to(torch.float32)
+    ids = torch.arange(exact.shape[-1], device=exact.device)
+    best = torch.where(exact == exact.amax(-1, keepdim=True), ids, exact.shape[-1]).amin(-1)
+    return best.tolist(), exact.logsumexp(-1).tolist()
 
 
 class Position:

@@ -82,8 +82,9 @@ class _Batches:
     ) -> None:
         self._runner, self._vocabulary, self._planner, self._policy = runner, vocabulary, planner, policy
         self._on_tokens = on_tokens
+        self._fetch_all = options.do_sample or options.penalizes
         self._near_tie: float | None = None
-        if options.exact:
+        if options.exact and runner.plan.can_drop:
             self._near_tie = _NEAR_TIE.get(str(runner.dtype), 2e-4) / (options.temperature if options.do_sample else 1)
 
     def run(self, rows: list[Row]) -> None:
@@ -117,7 +118,7 @@ class _Batches:
         """Run one pass and decide; return how many drafted tokens of each row stay in the cache."""
         block = columns.block([row.head for row in rows], [row.run_ids for row in rows])
         started = time.perf_counter()
-        logits = PassLogits(self._runner.run(block, cache))
+        logits = PassLogits(self._runner.run(block, cache), fetch_all=self._fetch_all)
         elapsed = time.perf_counter() - started
         if logits.n_rows != self._vocabulary.n_rows:
             raise VocabularyError(

@@ -97,6 +97,7 @@ def _output_rows(model: Any) -> int | None:
     """Number of logits a position, as far as it can be known before a pass."""
     head = model.get_output_embeddings() if hasattr(model, "get_output_embeddings") else None
     rows = getattr(head, "out_features", None)
-    if not rows and getattr(head, "weight", None) is not None:
-        rows = head.weight.shape[0]
+    weight = getattr(head, "weight", None)
+    if not rows and weight is not None:
+        rows = weight.shape[0]
     return int(rows) if rows else getattr(text_config(model), "vocab_size", None)

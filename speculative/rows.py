@@ -84,11 +84,22 @@ class Row:
         context = DraftContext(matcher, self.request.prompt_ids, self.output, self._layout.layout)
         draft = None
         for source in sources:
-            draft = _sane(source.propose(context, limit), limit, len(self._token_bytes))
+            proposal = source.propose(context, limit)
+            draft = self._legal_part(proposal.cut(limit)) if proposal is not None else None
             if draft is not None:
                 break
         self.statistics.draft_s += time.perf_counter() - started
         return draft
+
+    def _legal_part(self, draft: Draft) -> Draft | None:
+        """Cut a draft before the first token that cannot be chosen; None if nothing is left."""
+        if self.legal is not None:
+            n_legal, completes = self.legal.legal_prefix(draft.token_ids)
+        else:
+            n_rows = len(self._token_bytes)
+            n_legal = next((i for i, t in enumerate(draft.token_ids) if not 0 <= t < n_rows), len(draft.token_ids))
+            completes = False
+        return draft.cut(n_legal, completes=completes) if n_legal else None
 
     def set_draft(self, draft: Draft | None, width: int) -> None:
         """Choose how much of a proposal the next pass verifies."""
@@ -171,15 +182,3 @@ class Row:
         numbers, source = self.statistics, self.draft.source
         numbers.drafted[source] = numbers.drafted.get(source, 0) + len(self.run_ids)
         numbers.accepted[source] = numbers.accepted.get(source, 0) + n_accepted
-
-
-def _sane(draft: Draft | None, limit: int, n_rows: int) -> Draft | None:
-    """Cut a draft to the limit and before the first id that is no token; None if nothing is left."""
-    if draft is None:
-        return None
-    n_kept = 0
-    while n_kept < min(limit, len(draft.token_ids)) and 0 <= draft.token_ids[n_kept] < n_rows:
-        n_kept += 1
-    if n_kept == len(draft.token_ids):
-        return draft if n_kept else None
-    return Draft(draft.source, draft.token_ids[:n_kept], draft.kinds[:n_kept]) if n_kept else None

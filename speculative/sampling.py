@@ -95,7 +95,7 @@ def _take(ids: Ids | None, scores: Scores, keep: npt.NDArray[np.bool_]) -> tuple
 
 def _top_k(scores: Scores, k: int) -> npt.NDArray[np.bool_]:
     # Ties with the k-th stay, as in transformers.
-    return scores >= np.partition(scores, len(scores) - k)[len(scores) - k]
+    return np.asarray(scores >= np.partition(scores, len(scores) - k)[len(scores) - k], dtype=bool)
 
 
 def _top_p(scores: Scores, mass: float) -> npt.NDArray[np.bool_]:
@@ -116,7 +116,8 @@ def _min_p(scores: Scores, fraction: float) -> npt.NDArray[np.bool_]:
 def _typical(scores: Scores, mass: float) -> npt.NDArray[np.bool_]:
     logp = scores.astype(np.float64) - log_sum_exp(scores)
     p = np.exp(logp)
-    entropy = -float(np.sum(np.where(p > 0, p * logp, 0.0)))
+    possible = p > 0
+    entropy = -float(np.sum(p[possible] * logp[possible]))
     surprise = np.abs(-logp - entropy)
     order = np.argsort(surprise, kind="stable")
     last = min(int(np.sum(np.cumsum(p[order]) < mass)), len(order) - 1)
@@ -126,8 +127,8 @@ def _typical(scores: Scores, mass: float) -> npt.NDArray[np.bool_]:
 
 
 def _softmax(scores: Scores) -> npt.NDArray[np.float64]:
-    weights: npt.NDArray[np.float64] = np.exp(scores.astype(np.float64) - float(scores.max()))
-    return weights / weights.sum()
+    weights = np.exp(scores.astype(np.float64) - float(scores.max()))
+    return np.asarray(weights / weights.sum(), dtype=np.float64)
 
 
 def log_sum_exp(scores: npt.NDArray[np.float32] | npt.NDArray[np.float64]) -> float:

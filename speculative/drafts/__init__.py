@@ -33,6 +33,10 @@ class Draft:
     completes: bool = False
     parents: tuple[int, ...] | None = None
 
+    def cut(self, n_tokens: int, *, completes: bool = False) -> Draft:
+        """Return the chain's first tokens."""
+        return Draft(self.source, self.token_ids[:n_tokens], self.kinds[:n_tokens], completes)
+
 
 @dataclass(frozen=True, slots=True)
 class DraftContext:

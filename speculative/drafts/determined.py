@@ -12,7 +12,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 
 from speculative.drafts import Draft, DraftContext
-from speculative.protocols import MatcherLike, VocabularyLike
+from speculative.protocols import VocabularyLike
 
 __all__ = ["CanonicalRuns", "DeterminedRuns"]
 
@@ -97,34 +97,16 @@ class DeterminedRuns:
     def propose(self, context: DraftContext, limit: int) -> Draft | None:
         matcher = context.matcher
         run = matcher.determined_bytes(context.layout) if matcher is not None else b""
-        if matcher is None or not run or limit <= 0:
+        if matcher is None or not run:
+            return None
+        ids = self._runs.encode(context.output_ids, run)
+        if not ids:
             return None
         n_forced = len(matcher.forced_bytes())
-        ids = self._runs.encode(context.output_ids, run)
-        is_cut = len(ids) > limit
-        n_legal, completes = _legal_prefix(matcher, ids[:limit])
-        if not n_legal:
-            return None
         kinds = []
         position = 0
-        for token in ids[:n_legal]:
+        for token in ids:
             position += len(self._token_bytes[token] or b"")
             kinds.append("forced" if position <= n_forced else "layout")
-        if not completes and not is_cut and n_legal == len(ids):
-            kinds[-1] = "edge"
-        return Draft(self.name, ids[:n_legal], tuple(kinds), completes)
-
-
-def _legal_prefix(matcher: MatcherLike, ids: Sequence[int]) -> tuple[int, bool]:
-    """Return how many of the tokens are legal one after the other, and whether nothing may follow them."""
-    taken = 0
-    try:
-        for token in ids:
-            if not matcher.accepts(token):
-                break
-            matcher.advance(token)
-            taken += 1
-        return taken, taken > 0 and not matcher.can_continue()
-    finally:
-        if taken:
-            matcher.rollback(taken)
+        kinds[-1] = "edge"
+        return Draft(self.name, ids, tuple(kinds)).cut(limit)
