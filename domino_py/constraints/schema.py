@@ -1,0 +1,131 @@
+"""`json_schema()`: the JSON values that a JSON Schema accepts, in full or not at all.
+
+Every keyword is enforced exactly, or the schema is refused with all reasons and their JSON Pointers at once
+(`schema_support`). The building itself is in `schema_compile`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from tokenizer_align.derivatives import is_productive
+from tokenizer_align.errors import EmptyLanguage, InvalidOption, Problem, UnsupportedSchema
+from tokenizer_align.expressions import Expr, seq
+
+from .base import Constraint
+from .json import style_of
+from .json_layout import style_from_options
+from .schema_compile import SchemaCompiler
+from .schema_document import Document
+from .schema_source import MAX_SHOWN, canonical_source, read_source
+from .schema_support import Support, find_support, shape_problems
+
+KEY_ORDERS = ("any", "declared")
+ON_UNSUPPORTED = ("raise", "ignore")
+DEEP_LEVELS = 20  # levels of sub-schemas from which on nodes are decided from the inside out
+
+
+def json_schema(
+    schema: dict[str, Any] | str | bool,
+    *,
+    key_order: Literal["any", "declared"] = "any",
+    whitespace: Literal["flexible", "compact", "unbounded"] = "flexible",
+    digits: Literal["bounded", "unbounded"] = "bounded",
+    max_digits: int = 20,
+    additional_properties: bool | None = None,
+    on_unsupported: Literal["raise", "ignore"] = "raise",
+) -> Constraint:
+    """JSON texts whose value satisfies a JSON Schema (draft 4 to 2020-12; by `$schema`, else 2020-12).
+
+    `schema`: a dict, JSON text, or True or False. `key_order`: keys in any order, or in the order of `properties`.
+    `whitespace`, `digits`, `max_digits`: as in `json()`. `additional_properties`: False closes objects that declare
+    properties and say nothing about others; None leaves it to the specification (open). `on_unsupported="ignore"`: what
+    cannot be enforced is left out (the constraint gets wider) and listed in `Constraint.ignored`.
+
+    Raises UnsupportedSchema (with `problems`) for an invalid schema or one that cannot be enforced in full,
+    EmptyLanguage where no value satisfies it, InvalidOption.
+
+    >>> person = json_schema({"type": "object", "properties": {"age": {"type": "integer", "minimum": 0}}})
+    >>> person.matches('{"age": 31, "name": "Ada"}'), person.matches('{"age": -1}')
+    (True, False)
+    """
+    options = check_options(
+        key_order=key_order,
+        whitespace=whitespace,
+        digits=digits,
+        max_digits=max_digits,
+        additional_properties=additional_properties,
+        on_unsupported=on_unsupported,
+    )
+    constraint = Constraint("json_schema", canonical_source(schema), options)
+    _ = constraint.expression
+    return constraint
+
+
+def check_options(**options: Any) -> tuple[tuple[str, Any], ...]:
+    """The options as a constraint keeps them. Raises InvalidOption."""
+    style_from_options(options["whitespace"], options["digits"], options["max_digits"])
+    for name, known in (("key_order", KEY_ORDERS), ("on_unsupported", ON_UNSUPPORTED)):
+        if options[name] not in known:
+            message = f"{name}={options[name]!r}: use one of {', '.join(known)}."
+            raise InvalidOption(str(options[name]), message, known)
+    if options["additional_properties"] not in (None, True, False):
+        raise InvalidOption("additional_properties", "additional_properties must be True, False or None.")
+    return tuple(sorted(options.items()))
+
+
+def build(constraint: Constraint) -> tuple[Expr, tuple[Problem, ...]]:
+    """The expression of a `json_schema` or `type` constraint, and what was left out on request."""
+    document = Document(read_source(constraint.source))
+    compiler, support = prepare(document, constraint)
+    ignored = tuple(problem for _, _, problem in support.unsupported)
+    if support.is_risky:
+        compiler.build_ahead()
+    root = compiler.value([""])
+    if support.n_levels > DEEP_LEVELS:
+        for pointer in reversed(support.reached):
+            is_productive(compiler.value([pointer]))
+    if not is_productive(root):
+        found = list(compiler.contradictions.values())[:MAX_SHOWN]
+        raise EmptyLanguage("no JSON value satisfies the schema" + (":" if found else ""), found)
+    outer = compiler.style.outer
+    return seq(outer, root, outer), ignored
+
+
+def prepare(document: Document, constraint: Constraint) -> tuple[SchemaCompiler, Support]:
+    """A compiler for the document, after all checks. Raises UnsupportedSchema with every reason."""
+    problems = checked_shape(document)
+    if problems:
+        raise UnsupportedSchema(problems[:MAX_SHOWN])
+    compiler = make_compiler(document, constraint)
+    support = find_support(document, compiler)
+    is_ignored = constraint.option("on_unsupported") == "ignore"
+    refused = support.errors + ([] if is_ignored else [problem for _, _, problem in support.unsupported])
+    if refused:
+        raise UnsupportedSchema(refused)
+    if support.unsupported:
+        dropped = frozenset((pointer, name) for pointer, name, _ in support.unsupported if name != "oneOf")
+        compiler = make_compiler(document, constraint, dropped)
+    return compiler, support
+
+
+def make_compiler(
+    document: Document, constraint: Constraint, dropped: frozenset[tuple[str, str]] = frozenset()
+) -> SchemaCompiler:
+    return SchemaCompiler(
+        document,
+        style_of(constraint),
+        is_ordered=constraint.option("key_order") == "declared",
+        additional_properties=constraint.option("additional_properties"),
+        dropped=dropped,
+    )
+
+
+def checked_shape(document: Document) -> list[Problem]:
+    """Violations of the meta-schema; asks the `jsonschema` package only where something looks wrong."""
+    problems = shape_problems(document)
+    if not problems or not document.is_known_draft:
+        return problems
+    from .schema_meta import meta_schema_problems
+
+    return problems if meta_schema_problems(document) else []

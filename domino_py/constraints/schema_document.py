@@ -1,0 +1,136 @@
+"""A schema document: its sub-schemas by JSON Pointer, its base URIs and anchors, and what a reference points at.
+
+Sub-schemas are named by their canonical pointer from the root (`/properties/a`); that name is their identity
+everywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import unquote, urldefrag, urljoin
+
+from .schema_keywords import DEFAULT_DRAFT, DRAFTS, known_keyword
+from .schema_source import escape_token, unescape_token
+
+Schema = dict[str, Any] | bool
+
+
+def child_pointers(pointer: str, keyword: str, value: Any, draft: int) -> Iterator[tuple[str, Any]]:
+    """(pointer, value) of the sub-schemas that stand directly under one keyword."""
+    known = known_keyword(keyword, draft)
+    if known is None or known.children == "none":
+        return
+    base = f"{pointer}/{escape_token(keyword)}"
+    if isinstance(value, list) and known.children in ("list", "one or list"):
+        yield from ((f"{base}/{i}", item) for i, item in enumerate(value))
+    elif known.children in ("one", "one or list"):
+        yield base, value
+    elif known.children in ("map", "map or lists") and isinstance(value, dict):
+        for key, item in value.items():
+            if not isinstance(item, list):
+                yield f"{base}/{escape_token(key)}", item
+
+
+class Document:
+    """One schema text, read; `at[pointer]` is a sub-schema, `order[pointer]` its place in the text."""
+
+    def __init__(self, root: Schema) -> None:
+        self.root = root
+        self.at: dict[str, Schema] = {}
+        self.order: dict[str, int] = {}
+        self._base: dict[str, str] = {}  # pointer -> base URI
+        self._resources: dict[str, str] = {}  # absolute URI -> pointer
+        self._anchors: dict[tuple[str, str], str] = {}  # (resource's URI, name) -> pointer
+        self.meta_schema = root.get("$schema") if isinstance(root, dict) else None
+        known = DRAFTS.get(self.meta_schema.rstrip("#")) if isinstance(self.meta_schema, str) else None
+        self.draft = known or DEFAULT_DRAFT
+        self.is_known_draft = self.meta_schema is None or known is not None
+        self._resources[""] = ""
+        self._scan("", root, "")
+
+    def _scan(self, start: str, schema: Schema, base: str) -> None:
+        """Register a sub-schema and all below it."""
+        work = [(start, schema, base)]
+        while work:
+            pointer, here, base = work.pop()
+            if pointer in self.at or not isinstance(here, dict | bool):
+                continue
+            self.at[pointer], self.order[pointer] = here, len(self.order)
+            if isinstance(here, dict):
+                base = self._register(pointer, here, base)
+                below = [
+                    (child, value, base)
+                    for keyword, item in here.items()
+                    for child, value in child_pointers(pointer, keyword, item, self.draft)
+                ]
+                work.extend(reversed(below))
+            self._base[pointer] = base
+
+    def _register(self, pointer: str, schema: dict[str, Any], base: str) -> str:
+        """Note the names that a sub-schema gives itself. Returns the base URI inside it."""
+        name = schema.get("id" if self.draft == 4 else "$id")
+        if self.draft < 2019 and "$ref" in schema:
+            name = None  # siblings of $ref are ignored there
+        if isinstance(name, str):
+            uri, fragment = urldefrag(urljoin(base, name) if not name.startswith("#") else base + name)
+            if fragment and self.draft < 2019:
+                self._anchors.setdefault((uri, fragment), pointer)
+            if uri and uri != base:
+                base = uri
+                self._resources.setdefault(uri, pointer)
+        for keyword in ("$anchor", "$dynamicAnchor"):
+            anchor = schema.get(keyword)
+            if isinstance(anchor, str) and self.draft >= 2019:
+                self._anchors.setdefault((base, anchor), pointer)
+        return base
+
+    def resolve(self, pointer: str, reference: str) -> str | None:
+        """The pointer of the sub-schema that `reference`, standing at `pointer`, means; None where there is none."""
+        base = self._base[pointer]
+        if reference.startswith("#"):
+            uri, fragment = base, reference[1:]
+        else:
+            uri, fragment = urldefrag(urljoin(base, reference))
+        resource = self._resources.get(uri)
+        if resource is None:
+            return None
+        fragment = unquote(fragment)
+        if fragment and not fragment.startswith("/"):
+            return self._anchors.get((uri, fragment))
+        return self._walk(resource, fragment, uri)
+
+    def _walk(self, start: str, fragment: str, base: str) -> str | None:
+        """Follow a JSON Pointer below the sub-schema at `start`, through any JSON values."""
+        pointer, value = start, self.at[start]
+        here: Any = value
+        for token in fragment.split("/")[1:]:
+            token = unescape_token(token)
+            if isinstance(here, dict) and token in here:
+                here = here[token]
+            elif isinstance(here, list) and token.isascii() and token.isdigit() and int(token) < len(here):
+                token = str(int(token))
+                here = here[int(token)]
+            else:
+                return None
+            pointer = f"{pointer}/{escape_token(token)}"
+            base = self._base.get(pointer, base)
+        if not isinstance(here, dict | bool):
+            return None
+        if pointer not in self.at:
+            self._scan(pointer, here, base)
+        return pointer
+
+    def keywords(self, pointer: str) -> dict[str, Any]:
+        """The keywords that count at a sub-schema: before 2019-09, `$ref` hides its siblings."""
+        schema = self.at[pointer]
+        if not isinstance(schema, dict):
+            return {}
+        if self.draft < 2019 and isinstance(schema.get("$ref"), str):
+            return {"$ref": schema["$ref"]}
+        return schema
+
+    def children(self, pointer: str, keyword: str) -> list[str]:
+        """Pointers of the sub-schemas directly under one keyword, in their order."""
+        value = self.keywords(pointer).get(keyword)
+        return [child for child, _ in child_pointers(pointer, keyword, value, self.draft)]

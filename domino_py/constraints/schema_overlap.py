@@ -1,0 +1,146 @@
+"""Whether two sub-schemas can hold for the same value: for `oneOf`, which is `anyOf` where its branches exclude
+each other.
+
+Works on an over-approximation of a sub-schema, so "disjoint" is always right and "may overlap" sometimes too
+careful: for each JSON type the values that `enum` and `const` leave, the numbers that bounds leave, and for objects
+which keys must be there, which may not, and the same of what is below them, a few levels deep.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any
+
+from .json_numbers import Bounds
+from .schema_compile import SchemaCompiler, listed_values
+from .schema_keywords import JSON_TYPES, as_whole
+from .schema_numbers import number_set
+from .schema_values import json_type, value_key
+
+MAX_LEVELS = 4
+
+
+@dataclass(slots=True)
+class Outline:
+    """At most these values: `types`, `listed` values (None: not listed), numbers' bounds; `keys` of objects."""
+
+    types: set[str] = field(default_factory=lambda: set(JSON_TYPES))
+    listed: dict[Hashable, Any] | None = None
+    bounds: Bounds = field(default_factory=Bounds)
+    is_integer: bool = False
+    lengths: tuple[int, int | None] = (0, None)
+    required: set[str] = field(default_factory=set)
+    forbidden_but: set[str] | None = None  # only these keys may occur
+    below: dict[str, list[str]] = field(default_factory=dict)  # key -> sub-schemas of its value
+    choices: list[list[str]] = field(default_factory=list)  # anyOf and oneOf: one of these sub-schemas holds
+
+
+def are_disjoint(compiler: SchemaCompiler, left: list[str], right: list[str], levels: int = MAX_LEVELS) -> bool:
+    """Whether surely no value satisfies all of `left` and all of `right`."""
+    outline = Outline()
+    for pointer in (*left, *right):
+        _narrow(compiler, outline, pointer, set())
+    if _is_empty(outline):
+        return True
+    if levels == 0:
+        return False
+    return _objects_clash(compiler, outline, levels) or _choices_clash(compiler, outline, left, right, levels)
+
+
+def _narrow(compiler: SchemaCompiler, outline: Outline, pointer: str, seen: set[str]) -> None:
+    """Take what a sub-schema says into the outline, `$ref` and `allOf` included."""
+    if pointer in seen:
+        return
+    seen.add(pointer)
+    schema = compiler.document.at[pointer]
+    if schema is False:
+        outline.types.clear()
+    if isinstance(schema, bool):
+        return
+    keywords = compiler.keywords(pointer)
+    names = keywords.get("type")
+    if names is not None:
+        names = {names} if isinstance(names, str) else set(names)
+        outline.types &= {"number" if name == "integer" else name for name in names}
+        outline.is_integer = outline.is_integer or ("integer" in names and "number" not in names)
+    if "enum" in keywords or "const" in keywords:
+        here = {value_key(value): value for value in listed_values(keywords)}
+        kept = here if outline.listed is None else {k: v for k, v in outline.listed.items() if k in here}
+        outline.listed = kept
+    numbers = number_set([keywords], compiler.document.draft).bounds
+    if numbers.lo is not None:
+        outline.bounds = outline.bounds.with_lo(numbers.lo, numbers.lo_open)
+    if numbers.hi is not None:
+        outline.bounds = outline.bounds.with_hi(numbers.hi, numbers.hi_open)
+    _narrow_lengths(outline, keywords)
+    _narrow_keys(compiler, outline, pointer, keywords)
+    outline.choices += [compiler.document.children(pointer, k) for k in ("anyOf", "oneOf") if k in keywords]
+    for child in compiler.all_of(pointer):
+        _narrow(compiler, outline, child, seen)
+
+
+def _narrow_lengths(outline: Outline, keywords: dict[str, Any]) -> None:
+    lo, hi = outline.lengths
+    lo = max(lo, as_whole(keywords.get("minLength", 0)) or 0)
+    most = as_whole(keywords["maxLength"]) if "maxLength" in keywords else None
+    outline.lengths = (lo, most if hi is None else hi if most is None else min(hi, most))
+
+
+def _narrow_keys(compiler: SchemaCompiler, outline: Outline, pointer: str, keywords: dict[str, Any]) -> None:
+    outline.required |= set(keywords.get("required", ()))
+    properties = keywords.get("properties", {})
+    for key, child in zip(properties, compiler.document.children(pointer, "properties"), strict=True):
+        outline.below.setdefault(key, []).append(child)
+    if keywords.get("additionalProperties") is False and not keywords.get("patternProperties"):
+        known = set(properties)
+        outline.forbidden_but = known if outline.forbidden_but is None else outline.forbidden_but & known
+
+
+def _is_empty(outline: Outline) -> bool:
+    if outline.listed is not None:
+        kept = [value for value in outline.listed.values() if _may_hold(outline, value)]
+        return not kept
+    if outline.bounds.is_contradiction:
+        outline.types.discard("number")
+    lo, hi = outline.lengths
+    if hi is not None and lo > hi:
+        outline.types.discard("string")
+    if outline.forbidden_but is not None and outline.required - outline.forbidden_but:
+        outline.types.discard("object")
+    return not outline.types
+
+
+def _may_hold(outline: Outline, value: Any) -> bool:
+    kind = json_type(value)
+    if kind not in outline.types:
+        return False
+    if kind == "number":
+        exact = Decimal(value)
+        return outline.bounds.holds(exact) and (not outline.is_integer or exact == exact.to_integral_value())
+    if kind == "string":
+        lo, hi = outline.lengths
+        return lo <= len(value) and (hi is None or len(value) <= hi)
+    return True
+
+
+def _objects_clash(compiler: SchemaCompiler, outline: Outline, levels: int) -> bool:
+    """Whether only objects are left and one of their required keys can have no value."""
+    if outline.types != {"object"} or outline.listed is not None:
+        return False
+    return any(
+        are_disjoint(compiler, outline.below[key], [], levels - 1)
+        for key in sorted(outline.required)
+        if key in outline.below
+    )
+
+
+def _choices_clash(compiler: SchemaCompiler, outline: Outline, left: list[str], right: list[str], levels: int) -> bool:
+    """Whether some anyOf or oneOf has no branch that goes with the rest."""
+    places = [*left, *right]
+    return any(
+        all(are_disjoint(compiler, places, [branch], 0 if len(branches) > 8 else levels - 2) for branch in branches)
+        for branches in outline.choices
+        if levels >= 2
+    )

@@ -1,0 +1,231 @@
+"""What of a schema cannot be enforced: every reason at once, each with its JSON Pointer, before anything is built.
+
+First the shape of the whole document (its meta-schema), then everything that can be reached from the root: keywords
+that are not supported, references that lead nowhere or in a circle, patterns that are not regular, `oneOf` that may
+overlap.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any
+
+from tokenizer_align.errors import Problem, RegexError, TooComplex
+
+from .schema_compile import SchemaCompiler
+from .schema_document import Document
+from .schema_keywords import is_number, known_keyword
+from .schema_source import escape_token
+from .schema_strings import pattern_body
+
+IGNORE_HINT = 'Remove it, or pass on_unsupported="ignore".'
+MAX_LEVELS = 250  # levels of sub-schemas inside each other
+_RISKY = frozenset(("uniqueItems", "patternProperties", "propertyNames", "minProperties", "multipleOf", "allOf"))
+
+
+@dataclass(slots=True)
+class Support:
+    """`errors` are never ignored; `unsupported`: (pointer, keyword, problem) of what may be dropped on request."""
+
+    errors: list[Problem] = field(default_factory=list)
+    unsupported: list[tuple[str, str, Problem]] = field(default_factory=list)
+    reached: list[str] = field(default_factory=list)  # breadth first
+    is_risky: bool = False  # parts that are fine alone may be unsupported together: build ahead
+    n_levels: int = 0
+
+
+def shape_problems(document: Document) -> list[Problem]:
+    """Where the document violates its meta-schema. The `jsonschema` package has the last word."""
+    problems = []
+    if not document.is_known_draft:
+        message = f"unknown $schema {document.meta_schema!r}"
+        problems.append(Problem("/$schema", "$schema", message, hint="Drafts 4, 6, 7, 2019-09 and 2020-12 are known."))
+    if document.draft == 4 and isinstance(document.root, bool):
+        problems.append(Problem("", None, "true and false are no schemas in draft 4"))
+    for pointer, schema in document.at.items():
+        if isinstance(schema, dict):
+            for name, value in schema.items():
+                keyword = known_keyword(name, document.draft)
+                if keyword is not None and not keyword.shape(value, document.draft):
+                    place = f"{pointer}/{escape_token(name)}"
+                    problems.append(Problem(place, name, f'"{name}" must be {keyword.words}, not {_shown(value)},'))
+    return problems
+
+
+def _shown(value: Any) -> str:
+    from .schema_values import compact_text
+
+    if is_number(value):
+        return str(value)
+    try:
+        text = compact_text(value).decode()
+    except UnicodeEncodeError:
+        text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def find_support(document: Document, compiler: SchemaCompiler) -> Support:
+    """Walk everything that can be reached from the root."""
+    support = Support()
+    level = {"": 0}
+    work = [""]
+    for pointer in work:
+        support.reached.append(pointer)
+        support.n_levels = max(support.n_levels, level[pointer])
+        schema = document.at[pointer]
+        if isinstance(schema, bool):
+            continue
+        for child in _visit(document, compiler, support, pointer):
+            if child not in level:
+                level[child] = level[pointer] + 1
+                work.append(child)
+    if not support.errors:
+        _find_circles(compiler, support)
+    if not support.errors:
+        _check_choices(document, compiler, support)
+    return support
+
+
+def _visit(document: Document, compiler: SchemaCompiler, support: Support, pointer: str) -> list[str]:
+    """Judge the keywords of one sub-schema. Returns the sub-schemas that bear on the result."""
+    children: list[str] = []
+    keywords = compiler.keywords(pointer)
+    for name, value in keywords.items():
+        reason = unsupported_reason(name, value, keywords, document.draft)
+        if reason is None:
+            reason = _deep_reason(document, pointer, name, value, support)
+        if reason is not None:
+            problem = Problem(f"{pointer}/{escape_token(name)}", name, reason, hint=IGNORE_HINT)
+            support.unsupported.append((pointer, name, problem))
+            continue
+        if name in _RISKY:
+            support.is_risky = True
+        if name == "$ref":
+            target = document.resolve(pointer, value)
+            children += [target] if target is not None else []
+        elif name in _FOLLOWED:
+            children += document.children(pointer, name)
+    if "pattern" in keywords and not keywords.keys().isdisjoint(("minLength", "maxLength", "format")):
+        support.is_risky = True
+    return children
+
+
+_OF_VALUE = ("allOf", "anyOf", "oneOf", "additionalProperties", "propertyNames", "properties", "patternProperties")
+_FOLLOWED = frozenset((*_OF_VALUE, "items", "prefixItems", "additionalItems"))
+
+
+def unsupported_reason(name: str, value: Any, keywords: dict[str, Any], draft: int) -> str | None:
+    """Why a keyword with this value cannot be enforced; None where it can or where it says nothing."""
+    if known_keyword(name, draft) is None:
+        return None
+    message = f'"{name}" is not supported'
+    if name in ("if", "then", "else"):
+        return message if name == "if" and not keywords.keys().isdisjoint(("then", "else")) else None
+    if name == "not":
+        return None if value is False else message
+    if name == "contains":
+        return None if keywords.get("minContains") == 0 and "maxContains" not in keywords and draft >= 2019 else message
+    if name in ("unevaluatedProperties", "unevaluatedItems"):
+        return None if value is True or value == {} else message
+    if name in ("dependentRequired", "dependentSchemas") or (name == "dependencies" and draft < 2019):
+        return message if value else None
+    if name in ("$dynamicRef", "$recursiveRef"):
+        return message
+    return None
+
+
+def _deep_reason(document: Document, pointer: str, name: str, value: Any, support: Support) -> str | None:
+    """As above, for what needs a look at the document."""
+    if name == "$ref":
+        if document.resolve(pointer, value) is None:
+            local = value.startswith("#")
+            return f'"$ref" {value!r} points at nothing' if local else f'"$ref" {value!r} is not in this document'
+        return None
+    patterns = [value] if name == "pattern" else list(value) if name == "patternProperties" else []
+    for pattern in patterns:
+        try:
+            pattern_body(pattern)
+        except (RegexError, TooComplex) as error:
+            return f'"{name}": {error},'
+    if name in ("properties", "required", "enum", "const") and not _can_be_written(value):
+        return f'"{name}" holds a lone surrogate, which UTF-8 cannot write,'
+    if name in ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf") and is_number(value):
+        return None if abs(Decimal(value).adjusted()) < 1100 or not value else f'"{name}" has too many digits'
+    return None
+
+
+def _can_be_written(value: Any) -> bool:
+    work = [value]
+    while work:
+        item = work.pop()
+        if isinstance(item, str):
+            try:
+                item.encode()
+            except UnicodeEncodeError:
+                return False
+        elif isinstance(item, dict):
+            work.extend(item)
+            work.extend(v for v in item.values() if not isinstance(v, dict) or "type" not in v)
+        elif isinstance(item, list):
+            work.extend(item)
+    return True
+
+
+def _in_place(compiler: SchemaCompiler, pointer: str) -> list[str]:
+    """The sub-schemas that apply to the very same value."""
+    if isinstance(compiler.document.at[pointer], bool):
+        return []
+    keywords = compiler.keywords(pointer)
+    found = compiler.all_of(pointer)
+    for keyword in ("anyOf", "oneOf"):
+        if keyword in keywords:
+            found = found + compiler.document.children(pointer, keyword)
+    return found
+
+
+def _find_circles(compiler: SchemaCompiler, support: Support) -> None:
+    """References that come back to themselves without going down into a value."""
+    state: dict[str, int] = {}  # 1: being visited, 2: done
+    for start in support.reached:
+        work = [(start, False)]
+        while work:
+            pointer, leaving = work.pop()
+            if leaving:
+                state[pointer] = 2
+                continue
+            if state.get(pointer):
+                continue
+            state[pointer] = 1
+            work.append((pointer, True))
+            for child in _in_place(compiler, pointer):
+                if state.get(child) == 1:
+                    message = f"the reference circle through {child or 'the root'} never reaches a value"
+                    support.errors.append(Problem(pointer, "$ref", message))
+                elif child not in state:
+                    work.append((child, False))
+
+
+def _check_choices(document: Document, compiler: SchemaCompiler, support: Support) -> None:
+    """`oneOf` is supported where its branches exclude each other."""
+    from .schema_overlap import are_disjoint
+
+    for pointer in support.reached:
+        if isinstance(document.at[pointer], bool) or "oneOf" not in compiler.keywords(pointer):
+            continue
+        branches = document.children(pointer, "oneOf")
+        clash = next(
+            (
+                (i, j)
+                for j in range(len(branches))
+                for i in range(j)
+                if not are_disjoint(compiler, [branches[i], pointer], [branches[j]])
+            ),
+            None,
+        )
+        if clash is not None:
+            message = (
+                f'"oneOf" is supported where its branches exclude each other; {clash[0]} and {clash[1]} may both hold'
+            )
+            problem = Problem(f"{pointer}/oneOf", "oneOf", message, hint="Use anyOf if both may hold.")
+            support.unsupported.append((pointer, "oneOf", problem))
