@@ -2,8 +2,8 @@
 
 A node denotes a set of byte strings. Equal nodes are the same object, so identity compares and memos sit on the nodes.
 Smart constructors keep one form per language as far as cheap laws go (Owens, Reppy, Turon: "Regular-expression
-derivatives re-examined", 2009). A *call* of a `Rule` starts a frame: an automaton of its own that every constraint shares.
-What a node does when it reads a byte is in `derivatives.py`; JSON objects with keys in any order are in `members.py`.
+derivatives re-examined", 2009). A *call* of a `Rule` starts a frame: an automaton of its own that every constraint
+shares. What a node does when it reads a byte is in `derivatives.py`; JSON objects are in `members.py`.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ def _nullable_now(node: Expr) -> bool | None:
         return False
     if kind == K_EPSILON:
         return True
-    if kind == K_SEQ or kind == K_BOTH:
+    if kind in (K_SEQ, K_BOTH):
         values = [arg.memo_nullable for arg in args]
         return False if False in values else (None if None in values else True)
     if kind == K_ALT:
@@ -135,7 +135,7 @@ def _nullable_now(node: Expr) -> bool | None:
         return not args[0].memo_nullable
     if kind == K_WORDS:
         words, lo, _, depth = node.data
-        return len(words.items[lo]) == depth
+        return bool(len(words.items[lo]) == depth)
     if kind == K_LAZY:
         return bool(node.data.is_nullable)
     return None
@@ -222,7 +222,7 @@ def _seq2(first: Expr, rest: Expr) -> Expr:
 
 
 def seq_parts(node: Expr) -> list[Expr]:
-    """The parts of a sequence in order; a node that is none is its only part. Long chains need no recursion this way."""
+    """The parts of a sequence in order; a node that is none is its only part. Long chains need no recursion so."""
     parts = []
     while node.kind == K_SEQ:
         parts.append(node.args[0])
@@ -247,8 +247,10 @@ def _alt(choices: Iterable[Expr], depth: int) -> Expr:
                 flat[item] = None
     if mask:
         flat[intern_node(K_SET, (), mask)] = None
-    if len(flat) > 1 and depth:
-        flat = _factor(flat, depth)
+    if len(flat) > 1:
+        flat = _join_repetitions(flat)
+        if depth:
+            flat = _factor(flat, depth)
     if ALL in flat and not any(item.has_call for item in flat):
         return ALL
     if EPSILON in flat and any(item is not EPSILON and item.memo_nullable for item in flat):
@@ -256,6 +258,32 @@ def _alt(choices: Iterable[Expr], depth: int) -> Expr:
     if len(flat) < 2:
         return next(iter(flat), EMPTY)
     return intern_node(K_ALT, tuple(sorted(flat, key=lambda node: node.uid)))
+
+
+def _join_repetitions(items: dict[Expr, None]) -> dict[Expr, None]:
+    """`x{0,9} a | x{0,8} a` becomes `x{0,9} a`, as always when the counts overlap or touch.
+
+    Without it a counted class next to another that overlaps it has a state for every pair of counts.
+    """
+    groups: dict[tuple[Expr, Expr], list[Expr]] = {}
+    for item in items:
+        head, tail = item.args if item.kind == K_SEQ else (item, EPSILON)
+        if head.kind == K_REPEAT:
+            groups.setdefault((head.args[0], tail), []).append(item)
+    for (repeated, tail), group in groups.items():
+        if len(group) > 1:
+            counts = sorted(((i.args[0] if i.kind == K_SEQ else i).data for i in group), key=lambda pair: pair[0])
+            joined: list[tuple[int, int | None]] = []
+            for lo, hi in counts:
+                last = joined[-1][1] if joined else -1
+                if joined and (last is None or lo <= last + 1):
+                    joined[-1] = (joined[-1][0], None if last is None or hi is None else max(last, hi))
+                else:
+                    joined.append((lo, hi))
+            if len(joined) < len(group):
+                items = {item: None for item in items if item not in group}
+                items |= {seq(repeat(repeated, lo, hi), tail): None for lo, hi in joined}
+    return items
 
 
 def _factor(items: dict[Expr, None], depth: int) -> dict[Expr, None]:
@@ -385,8 +413,8 @@ def words_slice(source: WordList, lo: int, hi: int, depth: int) -> Expr:
 class LazyState:
     """A state of an automaton that a front end builds as it is read: what it accepts, and a thunk for what follows.
 
-    Unlike a call it is part of the frame it stands in, so intersections and complements may hold it. Its body must read a
-    byte before it comes to another lazy state, and only finitely many states may be reachable.
+    Unlike a call it is part of the frame it stands in, so intersections and complements may hold it. Its body must read
+    a byte before it comes to another lazy state, and only finitely many states may be reachable.
     """
 
     __slots__ = ("_body", "_thunk", "is_nullable")

@@ -135,7 +135,7 @@ def _cased_code_points() -> Iterator[int]:
 def _same_case(rule: CaseRule) -> dict[int, tuple[int, ...]]:
     """code point -> all code points that match it case-insensitively, for those that have more than themselves."""
     if rule == "ascii":
-        return {c: (c & ~32, c | 32) for c in (*range(65, 91), *range(97, 123))}
+        return _ASCII_CASE[rule]
     groups: dict[int, list[int]] = {}
     for c in _cased_code_points():
         groups.setdefault(_simple_lower(c) if rule == "unicode" else _simple_fold(c), []).append(c)
@@ -162,10 +162,26 @@ def same_lower(code_point: int, rule: CaseRule) -> Ranges:
     return union(one(c) for c in others if lower(c) == lower(code_point))
 
 
+def _ascii_case(**others: str) -> dict[int, tuple[int, ...]]:
+    """`_same_case` of the ASCII letters, which patterns mostly need; `others`: what more equals a letter."""
+    letters = range(ord("a"), ord("z") + 1)
+    pairs = {c: (c - 32, c, *map(ord, others.get(chr(c), ""))) for c in letters}
+    return pairs | {c - 32: same for c, same in pairs.items()}
+
+
+_ASCII_CASE: Final[dict[CaseRule, dict[int, tuple[int, ...]]]] = {
+    "unicode": _ascii_case(i="\u0130\u0131", k="\u212a", s="\u017f"),
+    "ascii": _ascii_case(),
+    "ecma": _ascii_case(k="\u212a", s="\u017f"),
+}
+
+
 @lru_cache(maxsize=1024)
 def ignore_case(ranges: Ranges, rule: CaseRule) -> Ranges:
     """The ranges with everything that equals one of their characters when case is ignored."""
-    table = _same_case(rule)
+    if not ranges:
+        return ranges
+    table = _ASCII_CASE[rule] if ranges[-1][1] < 128 else _same_case(rule)
     found: list[tuple[int, int]] = list(ranges)
     for lo, hi in ranges:
         members = range(lo, hi + 1) if hi - lo < 3000 else (c for c in table if lo <= c <= hi)

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from typing import Any, Final
 
 from tokenizer_align import expressions as ex
 from tokenizer_align.expressions import Expr
 
-from .char_classes import ANYTHING, Ranges, union
+from .char_classes import ANYTHING, Ranges, one, union
 
 Encoder = Callable[[Ranges], Expr]
 
@@ -85,6 +86,12 @@ def _intern(kind: int, args: tuple[Node, ...] = (), data: Any = None) -> Node:
 def chars(ranges: Ranges) -> Node:
     """One character out of the ranges."""
     return _intern(CHARS, (), ranges)
+
+
+@lru_cache(maxsize=4096)
+def character(code_point: int) -> Node:
+    """Exactly this character; nothing for a surrogate, which no UTF-8 text holds."""
+    return chars(one(code_point))
 
 
 EMPTY: Final = chars(())
@@ -185,7 +192,7 @@ ALL: Final = repeat(ANY, 0, None)
 
 
 def literal(code_points: tuple[int, ...]) -> Node:
-    return seq(*(chars(((c, c),)) for c in code_points))
+    return seq(*(character(c) for c in code_points))
 
 
 def contains_kind(node: Node, kind: int) -> Iterator[Node]:
@@ -236,9 +243,23 @@ def lower(node: Node, encode: Encoder, memo: dict[Node, Expr]) -> Expr:
             found = _lower_choices(node, encode, memo)
         else:
             parts = [lower(arg, encode, memo) for arg in node.args]
-            found = ex.seq(*parts) if node.kind == SEQ else ex.repeat(parts[0], *node.data)
+            found = _lower_sequence(parts) if node.kind == SEQ else ex.repeat(parts[0], *node.data)
         memo[node] = found
     return found
+
+
+def _lower_sequence(parts: list[Expr]) -> Expr:
+    """Runs of literal bytes are joined first: part by part, `ex.seq` would make every tail of a long word."""
+    joined: list[Expr] = []
+    run = b""
+    for part in parts:
+        text = ex.literal_bytes(part)
+        if text is not None:
+            run += text
+        else:
+            joined += [ex.lit(run), part]
+            run = b""
+    return ex.seq(*joined, ex.lit(run))
 
 
 def _lower_choices(node: Node, encode: Encoder, memo: dict[Node, Expr]) -> Expr:

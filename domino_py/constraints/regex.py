@@ -71,7 +71,7 @@ def compile_pattern(pattern: str, dialect: Dialect = "python", mode: Mode = "ful
     return _compile(pattern, dialect, mode, int(flags))
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=256)
 def _compile(pattern: str, dialect: Dialect, mode: Mode, flags: int) -> Pattern:
     try:
         node = expand_groups(PatternParser(pattern, dialect, flags).parse(), pattern, dialect)

@@ -12,14 +12,14 @@ from typing import Final
 from . import char_classes as cc
 from . import regex_assertions as assertions
 from .pattern_nodes import EPSILON, Node, alt, chars, conditional, group, look, reference
-from .regex_escapes import DIGITS, Dialect, Reader
+from .regex_escapes import ASCII, DIGITS, DOTALL, IGNORECASE, LOCALE, MULTILINE, UNICODE, VERBOSE, Dialect, Reader
 
 MAX_DEPTH: Final = 100  # keeps recursive descent far from Python's recursion limit
 
-_TYPE_FLAGS: Final = int(re.A | re.U | re.L)
-_FLAGS: Final = {"i": int(re.I), "L": int(re.L), "m": int(re.M), "s": int(re.S), "x": int(re.X)}
+_TYPE_FLAGS: Final = ASCII | UNICODE | LOCALE
+_FLAGS: Final = {"i": IGNORECASE, "L": LOCALE, "m": MULTILINE, "s": DOTALL, "x": VERBOSE}
 _FLAGS_OF: Final[dict[Dialect, dict[str, int]]] = {
-    "python": {**_FLAGS, "a": int(re.A), "u": int(re.U)},
+    "python": {**_FLAGS, "a": ASCII, "u": UNICODE},
     "ecma": {letter: _FLAGS[letter] for letter in "ims"},
 }
 _REFERS: Final = re.compile(r"\\[1-9]|\\k<|\(\?P=|\(\?\(")
@@ -215,7 +215,7 @@ class BracketReader(Reader):
             if not on and known[char] & _TYPE_FLAGS:
                 self.fail("bad inline flags: cannot turn off flags 'a', 'u' and 'L'")
             found |= known[char]
-            if found & _TYPE_FLAGS not in (0, int(re.A), int(re.U)):
+            if found & _TYPE_FLAGS not in (0, ASCII, UNICODE):
                 self.fail("bad inline flags: flags 'a', 'u' and 'L' are incompatible")
         return found
 

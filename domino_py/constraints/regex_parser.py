@@ -15,12 +15,13 @@ from tokenizer_align.utf8 import complement
 from . import char_classes as cc
 from . import regex_assertions as assertions
 from .char_classes import Ranges
-from .pattern_nodes import ANY, Node, alt, chars, repeat, seq
+from .pattern_nodes import ANY, Node, alt, character, chars, repeat, seq
 from .regex_brackets import BracketReader
-from .regex_escapes import DIGITS
+from .regex_escapes import DIGITS, DOTALL, IGNORECASE, MULTILINE, VERBOSE
 
 MAX_REPEAT: Final = 10_000
 
+_LITERALS: Final = re.compile(r"[^\\\[\](){}*+?.^$|]+(?![*+?{])")
 _WHITESPACE: Final = frozenset(" \t\n\r\v\f")
 _COUNTS: Final = re.compile(r"\{(?=[^}])([0-9]*)(,?)([0-9]*)\}", re.ASCII)
 _ECMA_OPEN_COUNT: Final = re.compile(r"\{,[0-9]*\}", re.ASCII)
@@ -51,7 +52,12 @@ class PatternParser(BracketReader):
         before: Literal["nothing", "item", "repeat"] = "nothing"  # what a quantifier would find
         while (char := self.peek()) and char not in "|)":
             start = self.i
-            if self.flags & re.X and self._skip_layout():
+            if not self.flags & (IGNORECASE | VERBOSE) and (run := _LITERALS.match(self.pattern, start)):
+                parts += [character(ord(c)) for c in run.group()]
+                before = "item"
+                self.i = run.end()
+                continue
+            if self.flags & VERBOSE and self._skip_layout():
                 continue
             if char in "*+?" or (char == "{" and self._at_counts()):
                 lo, hi = self._counts()
@@ -126,13 +132,13 @@ class PatternParser(BracketReader):
         if char == "[":
             return chars(self.read_set())
         if char == ".":
-            if self.flags & re.S:
+            if self.flags & DOTALL:
                 return ANY
             return chars(complement(self._line_ends()))
         if char == "^":
-            return assertions.line_start(self._line_ends()) if self.flags & re.M else assertions.TEXT_START
+            return assertions.line_start(self._line_ends()) if self.flags & MULTILINE else assertions.TEXT_START
         if char == "$":
-            if self.flags & re.M:
+            if self.flags & MULTILINE:
                 return assertions.line_end(self._line_ends())
             return assertions.TEXT_END if self.dialect == "ecma" else assertions.PYTHON_END
         return chars(self.fold(cc.one(ord(char))))
