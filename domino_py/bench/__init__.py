@@ -1,0 +1,1 @@
+"""`domino bench`: this library beside other ways to constrain a model, on fixed workloads."""

@@ -1,0 +1,161 @@
+"""`domino bench`: the command's options, progress, and files."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tokenizer_align.errors import InvalidOption, MissingPackage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from domino_py.bench.measure import OnStep, Plan
+    from domino_py.bench.methods import Method, Setting
+    from domino_py.bench.report import Results
+
+__all__ = ["run"]
+
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
+
+_QUICK_PROMPTS, _QUICK_ROUNDS, _ROUNDS = 1, 1, 2
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run the command with these arguments; the exit code. Raises DominoError for wrong use."""
+    import click
+
+    command = typer.main.get_command(app)
+    try:
+        command.main(list(arguments), prog_name="domino bench", standalone_mode=False)
+    except click.exceptions.Exit as exit_:
+        return int(exit_.exit_code)
+    except click.exceptions.ClickException as error:
+        error.show()
+        return int(error.exit_code)
+    return 0
+
+
+@app.command()
+def bench(
+    quick: Annotated[
+        bool, typer.Option("--quick", help="One prompt a workload, one round: under two minutes.")
+    ] = False,
+    rounds: Annotated[int | None, typer.Option(min=1, help="How often everything is timed (default 2).")] = None,
+    workload: Annotated[list[str] | None, typer.Option(help="Only this workload; repeat the option.")] = None,
+    method: Annotated[list[str] | None, typer.Option(help="Only this method; repeat the option.")] = None,
+    peers: Annotated[bool, typer.Option("--peers/--no-peers", help="Run other libraries where installed.")] = True,
+    show: Annotated[bool, typer.Option("--show", help="Print what every method wrote.")] = False,
+    out: Annotated[Path, typer.Option(help="Folder for bench.md, bench.json and bench.png.")] = Path("bench-results"),
+    model: Annotated[str | None, typer.Option("--model", "-m", help="Folder or hub name; default: embedded.")] = None,
+    dtype: Annotated[str, typer.Option(help="auto, float32, bfloat16 or float16.")] = "auto",
+    device: Annotated[str, typer.Option(help="cpu, cuda, …")] = "cpu",
+    threads: Annotated[int, typer.Option(min=1, help="Threads of the model.")] = 1,
+) -> None:
+    """Compare with other ways to constrain a model on fixed workloads: speed, passes, perplexity, tokenization."""
+    import torch
+    from rich.console import Console
+
+    from domino_py.bench.measure import Plan
+    from domino_py.bench.methods import Setting
+    from domino_py.bench.report import as_json, as_markdown, print_results
+    from domino_py.bench.workloads import WORKLOADS, workload_named
+    from domino_py.cli.loading import load_model
+
+    chosen = [workload_named(name) for name in workload] if workload else list(WORKLOADS)
+    torch.set_num_threads(threads)
+    setting = Setting.of(*load_model(model, dtype, device))
+    methods, absent = _methods(setting, method, peers)
+    n_rounds = rounds or (_QUICK_ROUNDS if quick else _ROUNDS)
+    plan = Plan(chosen, methods, n_rounds, _QUICK_PROMPTS if quick else None)
+    console = Console()
+    results = _measured(setting, plan, absent, model or "SmolLM2-135M-Instruct", Console(stderr=True))
+    print_results(console, results, show=show)
+    out.mkdir(parents=True, exist_ok=True)
+    (out / "bench.md").write_text(as_markdown(results), encoding="utf-8")
+    (out / "bench.json").write_text(as_json(results), encoding="utf-8")
+    written = ["bench.md", "bench.json", *_drawn(results, out / "bench.png", console)]
+    console.print(f"written to {out}: {', '.join(written)} ({results.elapsed_s:.0f} s)")
+
+
+def _methods(setting: Setting, names: list[str] | None, with_peers: bool) -> tuple[list[Method], dict[str, str]]:
+    """The methods to run, and the peers that cannot be run with the reason. Raises InvalidOption for unknown names."""
+    from domino_py.bench.methods import own_methods
+    from domino_py.bench.peers import PEERS, find_peers
+
+    own = own_methods(setting)
+    known = [one.name for one in own] + list(PEERS)
+    for name in names or ():
+        if name not in known:
+            raise InvalidOption(name, f"there is no method {name!r}; there are {', '.join(known)}.", known)
+    asks_peer = with_peers if names is None else any(name in PEERS for name in names)
+    found, absent = find_peers(setting) if asks_peer else ([], [])
+    wanted = set(names or known)
+    return (
+        [one for one in (*own, *found) if one.name in wanted],
+        {one.name: one.reason for one in absent if one.name in wanted},
+    )
+
+
+def _measured(setting: Setting, plan: Plan, absent: dict[str, str], name: str, console: Any) -> Results:
+    from domino_py.bench.machine import describe_machine, versions_of
+    from domino_py.bench.measure import measure, n_steps_of
+    from domino_py.bench.methods import Free
+    from domino_py.bench.peers import PEERS
+    from domino_py.bench.report import Results
+
+    started = time.perf_counter()
+    with _progress(console, n_steps_of(plan)) as on_step:
+        cells = measure(setting, plan, on_step)
+    return Results(
+        model=name,
+        dtype=str(setting.model.dtype).removeprefix("torch."),
+        machine=describe_machine(),
+        versions=versions_of(*(PEERS[one.name][1] for one in plan.methods if one.name in PEERS)),
+        workloads={one.name: one.title for one in plan.workloads},
+        methods={Free.name: Free.title} | {one.name: one.title for one in plan.methods},
+        n_rounds=plan.n_rounds,
+        cells=cells,
+        absent=absent,
+        elapsed_s=time.perf_counter() - started,
+    )
+
+
+@contextmanager
+def _progress(console: Any, n_steps: int) -> Iterator[OnStep]:
+    """A progress bar on a terminal; elsewhere one line a workload."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    bar = Progress(
+        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), console=console
+    )
+    if not console.is_terminal:
+        seen: set[str] = set()
+
+        def note(what: str) -> None:
+            title = what.partition(":")[0]
+            if title not in seen:
+                seen.add(title)
+                console.print(f"{title} …")
+
+        yield note
+        return
+    with bar:
+        task = bar.add_task("starting", total=n_steps)
+        yield lambda what: bar.update(task, advance=1, description=what)
+
+
+def _drawn(results: Results, path: Path, console: Any) -> list[str]:
+    from domino_py.bench.plot import draw
+
+    try:
+        draw(results, path)
+    except MissingPackage as error:
+        console.print(f"no plot: {error}")
+        return []
+    return [path.name]

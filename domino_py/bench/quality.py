@@ -1,0 +1,51 @@
+"""What an output is worth, whoever wrote it: legality, log-probability under the model, and tokenization."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from domino_py.bench.methods import Setting
+from domino_py.bench.results import Quality
+from domino_py.bench.workloads import Workload
+from domino_py.measures import canonical_ids, count_noncanonical
+from speculative.loop import score
+
+__all__ = ["Judge"]
+
+
+class Judge:
+    """Judges outputs; each distinct one is scored once, however many methods wrote it."""
+
+    def __init__(self, setting: Setting) -> None:
+        self._setting = setting
+        self._logprobs: dict[tuple[tuple[int, ...], tuple[int, ...]], float] = {}
+        self._constraints: dict[str, Any] = {}
+
+    def judge(self, workload: Workload, prompt_ids: list[int], token_ids: tuple[int, ...]) -> Quality:
+        vocabulary = self._setting.vocabulary
+        data = vocabulary.decode(token_ids)
+        text = data.decode("utf-8", "replace")
+        if workload.name not in self._constraints:
+            self._constraints[workload.name] = workload.constraint()
+        logprob = self._logprob(prompt_ids, token_ids)
+        canonical = canonical_ids(data, vocabulary)
+        gap = None
+        if canonical is not None:
+            gap = 0.0 if canonical == token_ids else self._logprob(prompt_ids, canonical) - logprob
+        return Quality(
+            text=text,
+            n_tokens=len(token_ids),
+            n_bytes=len(data),
+            matches=self._constraints[workload.name].matches(data),
+            is_valid=workload.is_valid(text),
+            logprob=logprob,
+            noncanonical_tokens=None if canonical is None else count_noncanonical(token_ids, canonical, vocabulary),
+            alignment_gap=gap,
+        )
+
+    def _logprob(self, prompt_ids: list[int], token_ids: tuple[int, ...]) -> float:
+        key = (tuple(prompt_ids), token_ids)
+        if key not in self._logprobs:
+            self._logprobs[key] = math.fsum(score(self._setting.model, prompt_ids, token_ids))
+        return self._logprobs[key]

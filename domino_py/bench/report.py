@@ -1,0 +1,158 @@
+"""The bench's results as a terminal table, Markdown and JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from domino_py.bench.results import Cell
+
+__all__ = ["Results", "as_json", "as_markdown", "columns_of", "print_results"]
+
+HEADS = (
+    "method",
+    "legal",
+    "valid",
+    "tokens",
+    "passes",
+    "passes/token",
+    "time ratio",
+    "perpl./byte",
+    "non-canon.",
+    "gap (nats)",
+    "mask ms/token",
+    "drafts",
+)
+NOTES = (
+    "legal: outputs that the library's slow recognizer accepts; valid: that jsonschema (or `re`) accepts.",
+    "passes: calls of the model, the prompt's included.",
+    "time ratio: wall time over that of unconstrained generation of the same number of tokens in the same round, the "
+    "prompt's pass included in both; median over rounds (lowest-highest).",
+    "perpl./byte, gap: under the unconstrained model; gap = log P(canonical tokens of the text) - log P(the tokens).",
+    "mask ms/token: of peers, their whole logits processor. drafts: accepted of drafted.",
+    "The unconstrained row runs past its end to the length of the longest output; its text is judged up to its end.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """Everything a bench found out."""
+
+    model: str
+    dtype: str
+    machine: dict[str, str | int]
+    versions: dict[str, str]
+    workloads: dict[str, str]  # name -> title
+    methods: dict[str, str]  # name -> title
+    n_rounds: int
+    cells: Sequence[Cell]
+    absent: dict[str, str] = field(default_factory=dict)  # peer -> why it was left out
+    elapsed_s: float = 0.0
+
+
+def columns_of(cell: Cell, title: str) -> tuple[str, ...]:
+    """One table row."""
+    spread = ""
+    if len(cell.time_ratios) > 1 and cell.method != "unconstrained":
+        spread = f" ({min(cell.time_ratios):.2f}-{max(cell.time_ratios):.2f})"
+    return (
+        title,
+        f"{cell.n_matching}/{cell.n_outputs}",
+        f"{cell.n_valid}/{cell.n_outputs}",
+        str(cell.n_tokens),
+        str(cell.forward_passes),
+        _number(cell.passes_per_token, 2),
+        _number(cell.time_ratio, 2) + spread,
+        _number(cell.perplexity_per_byte, 3),
+        _number(cell.noncanonical_tokens, 0),
+        _number(cell.alignment_gap, 2),
+        _number(cell.mask_ms_per_token, 3),
+        f"{cell.n_accepted}/{cell.n_drafted}" if cell.n_drafted else "-",
+    )
+
+
+def as_markdown(results: Results) -> str:
+    """A document with one table a workload."""
+    lines = [
+        "# domino bench",
+        "",
+        f"{results.model}, {results.dtype}, greedy, {_count(results.n_rounds, 'round')}.",
+        "",
+    ]
+    facts = {**results.machine, **results.versions}
+    lines += [", ".join(f"{name} {value}" for name, value in facts.items()) + ".", ""]
+    lines += [f"* {note}" for note in NOTES]
+    lines += [f"* left out: {name}: {reason}" for name, reason in results.absent.items()]
+    for name, title in results.workloads.items():
+        lines += ["", f"## {title}", "", _line(HEADS), _line(["---"] + ["--:"] * (len(HEADS) - 1))]
+        for cell in results.cells:
+            if cell.workload == name:
+                lines.append(_line(_row(cell, results)))
+    return "\n".join(lines) + "\n"
+
+
+def as_json(results: Results) -> str:
+    """Every number and every output, unrounded."""
+    return json.dumps(
+        {
+            "model": results.model,
+            "dtype": results.dtype,
+            "n_rounds": results.n_rounds,
+            "elapsed_s": results.elapsed_s,
+            "machine": results.machine,
+            "versions": results.versions,
+            "workloads": results.workloads,
+            "methods": results.methods,
+            "absent": results.absent,
+            "cells": [cell.to_dict() for cell in results.cells],
+        },
+        indent=2,
+        ensure_ascii=False,
+    )
+
+
+def print_results(console: Any, results: Results, *, show: bool) -> None:
+    """Print the tables, and with `show` every method's outputs."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    for name, title in results.workloads.items():
+        table = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", title_style="bold", pad_edge=False)
+        for index, head in enumerate(HEADS):
+            table.add_column(head, justify="right" if index else "left", overflow="fold")
+        mine = [cell for cell in results.cells if cell.workload == name]
+        for cell in mine:
+            table.add_row(
+                *(Text(part) for part in _row(cell, results)), style="bold" if cell.method == "domino" else ""
+            )
+        console.print(table)
+        if show:
+            for cell in mine:
+                for number, text in enumerate(cell.texts, 1):
+                    console.print(Text(f"{results.methods[cell.method]}, prompt {number}", style="cyan"))
+                    console.print(Text(text))
+                    console.print()
+    for name, reason in results.absent.items():
+        console.print(Text(f"left out: {name}: {reason}", style="dim"))
+
+
+def _row(cell: Cell, results: Results) -> Sequence[str]:
+    title = results.methods[cell.method]
+    if cell.failure:
+        return [f"{title}: {cell.failure}", *["-"] * (len(HEADS) - 1)]
+    return columns_of(cell, title)
+
+
+def _line(parts: Sequence[str]) -> str:
+    return "| " + " | ".join(part.replace("|", "\\|") for part in parts) + " |"
+
+
+def _number(value: float | None, digits: int) -> str:
+    return "-" if value is None else f"{value:.{digits}f}"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" + ("" if number == 1 else "s")

@@ -1,0 +1,142 @@
+"""What a bench measures, from single runs to one row a method and workload."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from statistics import median
+from typing import Any, TypeVar
+
+__all__ = ["Cell", "Quality", "Run", "Timing", "cell_of"]
+
+Number = TypeVar("Number", int, float)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One text that a method wrote.
+
+    Attributes:
+        token_ids: without the end-of-sequence token. forward_passes: calls of the model. mask_s: time spent on masks,
+            None where there are none. token_times_s: time from the start to each token, where the method tells.
+    """
+
+    token_ids: tuple[int, ...]
+    elapsed_s: float
+    forward_passes: int
+    mask_s: float | None = None
+    n_drafted: int = 0
+    n_accepted: int = 0
+    token_times_s: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Quality:
+    """What an output is worth; natural logarithms.
+
+    Attributes:
+        matches: whether the library's slow recognizer accepts it. is_valid: whether jsonschema or `re` does.
+        logprob: of its tokens under the unconstrained model. noncanonical_tokens, alignment_gap: None where the
+            tokenizer cannot encode the text.
+    """
+
+    text: str
+    n_tokens: int
+    n_bytes: int
+    matches: bool
+    is_valid: bool
+    logprob: float
+    noncanonical_tokens: int | None
+    alignment_gap: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """All prompts of a workload in one round: what a method took, and free generation of as many tokens."""
+
+    elapsed_s: float
+    free_s: float
+
+    @property
+    def ratio(self) -> float:
+        return self.elapsed_s / self.free_s if self.free_s > 0 else math.nan
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One method on one workload: sums over the prompts; times are medians over the rounds.
+
+    `time_ratio` is wall time over the time that unconstrained generation takes for the same number of tokens, measured
+    in the same round. `failure` says why there is nothing, or what was left out.
+    """
+
+    workload: str
+    method: str
+    n_outputs: int = 0
+    n_matching: int = 0
+    n_valid: int = 0
+    n_tokens: int = 0
+    forward_passes: int = 0
+    passes_per_token: float | None = None
+    time_ratio: float | None = None
+    time_ratios: tuple[float, ...] = ()
+    elapsed_s: float | None = None
+    mask_ms_per_token: float | None = None
+    n_drafted: int = 0
+    n_accepted: int = 0
+    perplexity_per_byte: float | None = None
+    noncanonical_tokens: int | None = None
+    alignment_gap: float | None = None
+    prepare_s: float | None = None
+    failure: str = ""
+    texts: tuple[str, ...] = field(default=(), repr=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def cell_of(
+    workload: str,
+    method: str,
+    rounds: Sequence[Sequence[Run]],
+    qualities: Sequence[Quality],
+    timings: Sequence[Timing],
+    prepare_s: float,
+) -> Cell:
+    """Put a method's rounds (each with one run a prompt) and the qualities of its outputs together."""
+    first = rounds[0]
+    n_tokens = sum(len(run.token_ids) for run in first)
+    n_passes = sum(run.forward_passes for run in first)
+    masks = [sum(run.mask_s or 0.0 for run in runs) for runs in rounds]
+    has_masks = any(run.mask_s is not None for run in first)
+    n_bytes = sum(quality.n_bytes for quality in qualities)
+    logprob = math.fsum(quality.logprob for quality in qualities)
+    ratios = tuple(timing.ratio for timing in timings)
+    return Cell(
+        workload=workload,
+        method=method,
+        n_outputs=len(qualities),
+        n_matching=sum(quality.matches for quality in qualities),
+        n_valid=sum(quality.is_valid for quality in qualities),
+        n_tokens=n_tokens,
+        forward_passes=n_passes,
+        passes_per_token=n_passes / n_tokens if n_tokens else None,
+        time_ratio=median(ratios) if ratios else None,
+        time_ratios=ratios,
+        elapsed_s=median(timing.elapsed_s for timing in timings) if timings else None,
+        mask_ms_per_token=1e3 * median(masks) / n_tokens if has_masks and n_tokens else None,
+        n_drafted=sum(run.n_drafted for run in first),
+        n_accepted=sum(run.n_accepted for run in first),
+        perplexity_per_byte=math.exp(min(-logprob / n_bytes, 700.0)) if n_bytes else None,
+        noncanonical_tokens=_sum_known([quality.noncanonical_tokens for quality in qualities]),
+        alignment_gap=_sum_known([quality.alignment_gap for quality in qualities]),
+        prepare_s=prepare_s,
+        texts=tuple(quality.text for quality in qualities),
+    )
+
+
+def _sum_known(values: Sequence[Number | None]) -> Number | None:
+    """The sum, None where one is unknown."""
+    known = [value for value in values if value is not None]
+    return sum(known[1:], known[0]) if known and len(known) == len(values) else None
