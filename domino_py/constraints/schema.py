@@ -117,6 +117,7 @@ def make_compiler(
         style_of(constraint),
         is_ordered=constraint.option("key_order") == "declared",
         additional_properties=constraint.option("additional_properties"),
+        merges_repeats=constraint.kind == "type",
         dropped=dropped,
     )
 

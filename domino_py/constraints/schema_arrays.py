@@ -37,9 +37,11 @@ def array_expression(compiler: SchemaCompiler, places: list[str]) -> Expr:
         if lo > hi:
             return EMPTY
     if any(compiler.keywords(pointer).get("uniqueItems") for pointer in places) and (hi is None or hi > 1):
-        if n_prefix:
+        texts = None if n_prefix else distinct_texts(compiler, item_places(compiler, places, 0))
+        if texts is not None:
+            return _distinct_items(compiler, texts, lo, hi)
+        if not compiler.merges_repeats or lo > 1:
             raise UnsupportedSchema([_unique_problem(places[0])])
-        return _distinct_items(compiler, places, lo, hi)
     return _list_of(compiler, items, rest, lo, hi)
 
 
@@ -104,11 +106,8 @@ def _list_of(compiler: SchemaCompiler, items: list[Expr], rest: Expr, lo: int, h
     return seq(lit(b"["), gap, tail, close)
 
 
-def _distinct_items(compiler: SchemaCompiler, places: list[str], lo: int, hi: int | None) -> Expr:
+def _distinct_items(compiler: SchemaCompiler, texts: list[bytes], lo: int, hi: int | None) -> Expr:
     """Different items out of finitely many scalars, in any order: the same machine as the keys of an object."""
-    texts = distinct_texts(compiler, item_places(compiler, places, 0))
-    if texts is None:
-        raise UnsupportedSchema([_unique_problem(places[0])])
     gap = compiler.style.gap
     if lo > len(texts):
         return EMPTY

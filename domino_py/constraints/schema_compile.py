@@ -43,10 +43,14 @@ class SchemaCompiler:
         *,
         is_ordered: bool = False,
         additional_properties: bool | None = None,
+        merges_repeats: bool = False,
         dropped: frozenset[tuple[str, str]] = frozenset(),
     ) -> None:
         self.document, self.style = document, style
         self.is_ordered, self.additional_properties, self.dropped = is_ordered, additional_properties, dropped
+        self.merges_repeats = (
+            merges_repeats  # where different items cannot be enforced, repeats will do (Python's sets)
+        )
         self.contradictions: dict[tuple[str, str], Problem] = {}
         self._own = {json_type: own_keywords(json_type, document.draft) for json_type in JSON_TYPES}
         self._keywords: dict[str, dict[str, Any]] = {}

@@ -80,19 +80,31 @@ def date_time(max_digits: int | None) -> Expr:
     return seq(date(None), byte_set(b"Tt"), time(max_digits))
 
 
-def local_time(max_digits: int | None) -> Expr:
-    """A time of day as Python's `datetime.time` reads it: the offset may be missing, no leap seconds."""
-    most = 6 if max_digits is None else min(6, max_digits)
-    return seq(_clock(most), optional(_offset_upper()))
+def _python_clock(max_digits: int | None) -> Expr:
+    """A time of day that Python reads without loss: at most six places of a second."""
+    return _clock(6 if max_digits is None else min(6, max_digits))
 
 
-def _offset_upper() -> Expr:
+def _python_offset() -> Expr:
     return alt(lit(b"Z"), seq(byte_set(b"+-"), _number(0, 23, 2), lit(b":"), _number(0, 59, 2)))
 
 
-def local_date_time(max_digits: int | None) -> Expr:
-    """A date and time as Python's `datetime` reads them: the offset may be missing."""
-    return seq(date(None), lit(b"T"), local_time(max_digits))
+def naive_time(max_digits: int | None) -> Expr:
+    """A time of day as `datetime.time` reads it, without an offset (no leap seconds there)."""
+    return _python_clock(max_digits)
+
+
+def aware_time(max_digits: int | None) -> Expr:
+    return seq(_python_clock(max_digits), _python_offset())
+
+
+def any_time(max_digits: int | None) -> Expr:
+    return seq(_python_clock(max_digits), optional(_python_offset()))
+
+
+def _on_a_date(clock: Callable[[int | None], Expr]) -> Callable[[int | None], Expr]:
+    """The date and time as `datetime.datetime` reads them."""
+    return lambda max_digits: seq(date(None), lit(b"T"), clock(max_digits))
 
 
 def duration(max_digits: int | None) -> Expr:
@@ -197,7 +209,11 @@ FORMATS: dict[str, Callable[[int | None], Expr]] = {
     "email": email,
     "uri": uri,
     # What Python's own types read; `of_type` asks for them.
-    "python-time": local_time,
-    "python-date-time": local_date_time,
+    "python-time": any_time,
+    "python-aware-time": aware_time,
+    "python-naive-time": naive_time,
+    "python-date-time": _on_a_date(any_time),
+    "python-aware-date-time": _on_a_date(aware_time),
+    "python-naive-date-time": _on_a_date(naive_time),
     "python-timedelta": timedelta,
 }
