@@ -14,9 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from . import kernels as k
-from .derivatives import heads, is_live, is_productive, moves, nullable
+from .derivatives import heads, is_live, moves, nullable
 from .expressions import (
-    EMPTY,
     EPSILON,
     K_ALT,
     K_KEYS,
@@ -30,7 +29,7 @@ from .expressions import (
     repeat,
     seq,
 )
-from .members import MemberSpec, after_extra, after_key, after_member, allowed_keys, extra_allowed, extra_state
+from .members import MemberSpec, after_extra, after_key, after_member, extra_state, open_ways
 from .tables import Tables
 
 WIDE = 48  # a state that reads at least so many bytes is worth a memo over the whole trie
@@ -230,11 +229,7 @@ class Automaton:
         tables = self.tables
         root, first_rest = self._spec(spec)
         n_keys = len(spec.members)
-        allowed = allowed_keys(spec, open_keys, count)
-        for rank, member in spec.ranked:
-            if allowed >> rank & 1 and not is_productive(member.rest):
-                allowed &= ~(1 << rank)
-        extra = extra_allowed(spec, open_keys, count) and all(map(is_productive, after_extra(spec, open_keys, count)))
+        allowed, extra = open_ways(spec, open_keys, count)
         n_words = n_keys // 64 + 1
         offset = tables.key_bits.extend(
             np.array([allowed >> (64 * i) & (2**64 - 1) for i in range(n_words)], np.uint64)
@@ -294,7 +289,7 @@ class Automaton:
             return
         for node in range(len(spec.nodes)):
             state = extra_state(spec, node)
-            if state is not EMPTY and state is not EPSILON:
+            if state is not EPSILON and is_live(state):
                 codes[root + node] = self.code_of(state)
 
     # --- masks of counting states ---------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from . import kernels as k
-from .completion import NO_TEXT_TOKENS, n_tokens_to_complete, shortest_text
+from .completion import shortest_text
 from .derivatives import is_productive
 from .engine import Engine, Heads, Mask, engine_for
 from .errors import EmptyLanguage, InvalidOption, TooComplex
@@ -24,7 +24,18 @@ MAX_LIVENESS_SEARCH = 20_000  # configurations visited to decide one question of
 class Configuration:
     """What a constraint knows after some text. `heads` are closed; `successors`: token id -> configuration or None."""
 
-    __slots__ = ("compiled", "complete", "heads", "live_by_tokens", "mask_row", "min_tokens", "open_bytes", "successors")
+    __slots__ = (
+        "compiled",
+        "complete",
+        "heads",
+        "live_by_tokens",
+        "mask_row",
+        "min_tokens",
+        "open_bytes",
+        "plan",
+        "plan_at",
+        "successors",
+    )
 
     def __init__(self, compiled: Compiled, heads: Heads) -> None:
         self.compiled = compiled
@@ -32,7 +43,9 @@ class Configuration:
         self.complete = (k.ACCEPT, -1) in heads
         self.mask_row: Mask | None = None
         self.successors: dict[int, Configuration | None] = {}
-        self.min_tokens: int | None = None
+        self.min_tokens: int | None = None  # len(plan) - plan_at
+        self.plan: tuple[int, ...] = ()  # from plan_at on: tokens that complete the text
+        self.plan_at = 0
         self.open_bytes: int | None = None
         self.live_by_tokens: bool | None = None
 
@@ -40,7 +53,9 @@ class Configuration:
 class Compiled:
     """One constraint over one vocabulary. `matcher()` gives a matcher for one running text."""
 
-    def __init__(self, expr: Expr, vocabulary: Vocabulary, tokenization: str = "any", engine: Engine | None = None) -> None:
+    def __init__(
+        self, expr: Expr, vocabulary: Vocabulary, tokenization: str = "any", engine: Engine | None = None
+    ) -> None:
         if tokenization not in TOKENIZATIONS:
             raise InvalidOption(
                 tokenization, f"tokenization={tokenization!r} does not exist; there is {TOKENIZATIONS}.", TOKENIZATIONS
@@ -55,6 +70,7 @@ class Compiled:
         for token in self.eos_token_ids:
             self._eos_bits[token >> 5] |= np.uint32(1 << (token & 31))
         self._configurations: dict[Heads, Configuration] = {}
+        self._rows: dict[Heads, Mask] = {}  # by clamped heads
         with self.engine.lock:
             self.expr = self.engine.project(expr)
             if not is_productive(self.expr):
@@ -92,21 +108,36 @@ class Compiled:
         if after is not None and not self.vocabulary.is_atomic and not self.is_live(after):
             after = None
         here.successors[token_id] = after
+        if after is not None and here.min_tokens and here.plan[here.plan_at] == token_id:
+            _adopt(after, here.plan, here.plan_at + 1)
         return after
 
     def mask(self, here: Configuration) -> Mask:
         """The mask of a configuration, end-of-sequence included where the text is complete; kept with it."""
         if here.mask_row is None:
-            mask = self.engine.mask(here.heads)
-            if not self.vocabulary.is_atomic:
+            if self.vocabulary.is_atomic:
+                here.mask_row = self._shared_row(here)
+            else:
+                mask = self.engine.mask(here.heads)
                 for token in self.ids(mask):
                     if self.successor(here, token) is None:
                         mask[token >> 5] &= ~np.uint32(1 << (token & 31))
-            if here.complete:
-                mask |= self._eos_bits
-            mask.flags.writeable = False
-            here.mask_row = mask
+                here.mask_row = self._finished_row(mask, here.complete)
         return here.mask_row
+
+    def _shared_row(self, here: Configuration) -> Mask:
+        """The row of all configurations that differ only in counts beyond the longest token."""
+        heads = self.engine.clamped(here.heads)
+        row = self._rows.get(heads)
+        if row is None:
+            row = self._rows.setdefault(heads, self._finished_row(self.engine.mask(heads), here.complete))
+        return row
+
+    def _finished_row(self, mask: Mask, complete: bool) -> Mask:
+        if complete:
+            mask |= self._eos_bits
+        mask.flags.writeable = False
+        return mask
 
     def ids(self, mask: Mask) -> list[int]:
         """The token ids of a mask, ascending."""
@@ -119,19 +150,38 @@ class Compiled:
             here.open_bytes = self.engine.live_bytes(here.heads)
         return here.open_bytes
 
+    def can_continue(self, here: Configuration) -> bool:
+        """Whether anything but end-of-sequence may follow."""
+        if self.vocabulary.is_atomic:
+            return self.open_bytes(here) != 0
+        return bool((self.mask(here) & ~self._eos_bits).any())
+
     # --- completing -----------------------------------------------------------------------------------------------
 
     def completion(self, here: Configuration) -> bytes:
-        """The shortest byte string that completes the text."""
+        """The shortest byte string that completes the text; where some byte is no token by itself, the fewest tokens'."""
+        if not self.vocabulary.is_atomic:
+            return self.vocabulary.decode(self.completing_tokens(here))
         text = shortest_text(self.engine, here.heads)
         assert text is not None, "every configuration that is reached can be completed"
         return text
 
+    def completing_tokens(self, here: Configuration) -> tuple[int, ...]:
+        """Tokens that complete the text, as many as `min_tokens` says."""
+        self.min_tokens(here)
+        return here.plan[here.plan_at :]
+
     def min_tokens(self, here: Configuration) -> int:
-        """How many tokens suffice to complete the text."""
+        """How many tokens suffice to complete the text.
+
+        The tokens that do it are kept as a plan, and a successor along the plan needs one less: so there is always a token
+        that keeps within the number, whatever texts are shortest further on.
+        """
         if here.min_tokens is None:
-            count = n_tokens_to_complete(self.engine, here.heads)
-            here.min_tokens = self._search_tokens(here) if count == NO_TEXT_TOKENS else count
+            text = shortest_text(self.engine, here.heads)
+            plan = None if text is None else self.engine.fewest_tokens(text)
+            _adopt(here, self._search_tokens(here) or () if plan is None else plan, 0)
+        assert here.min_tokens is not None
         return here.min_tokens
 
     def within(self, here: Configuration, n_tokens: int) -> Mask:
@@ -147,23 +197,19 @@ class Compiled:
     # --- vocabularies in which some byte is no token by itself ----------------------------------------------------
 
     def is_live(self, here: Configuration) -> bool:
-        """Whether tokens exist that complete the text: by search, memoized; needed only where bytes alone do not tell."""
+        """Whether tokens exist that complete the text: by search; needed only where bytes alone do not tell."""
         if here.live_by_tokens is None:
             self._search_tokens(here)
         return bool(here.live_by_tokens)
 
-    def _search_tokens(self, start: Configuration) -> int:
-        """Breadth first over tokens to the nearest complete text: how many tokens. Marks what it finds live or dead."""
-        parents: dict[Configuration, Configuration | None] = {start: None}
-        level, depth = [start], 0
+    def _search_tokens(self, start: Configuration) -> tuple[int, ...] | None:
+        """Breadth first over tokens to the nearest complete text: its tokens. Marks what it finds live or dead."""
+        parents: dict[Configuration, tuple[Configuration, int] | None] = {start: None}
+        level = [start]
         while level:
             for here in level:
                 if here.complete:
-                    step: Configuration | None = here
-                    while step is not None:
-                        step.live_by_tokens = True
-                        step = parents[step]
-                    return depth
+                    return _mark_way(here, parents)
             following: list[Configuration] = []
             for here in level:
                 if here.live_by_tokens is False:
@@ -172,14 +218,35 @@ class Compiled:
                     heads = self.engine.run_token(here.heads, token)
                     after = self._configuration(heads)
                     if after not in parents:
-                        parents[after] = here
+                        parents[after] = here, token
                         following.append(after)
                 if len(parents) > MAX_LIVENESS_SEARCH:
                     raise TooComplex("whether this vocabulary can complete the text is too hard to decide")
-            level, depth = following, depth + 1
+            level = following
         for here in parents:
             here.live_by_tokens = False
-        return NO_TEXT_TOKENS
+        return None
+
+
+def _mark_way(last: Configuration, parents: dict[Configuration, tuple[Configuration, int] | None]) -> tuple[int, ...]:
+    """Mark all configurations on the way to a complete one as live; returns the tokens of the way."""
+    tokens: list[int] = []
+    here = last
+    here.live_by_tokens = True
+    while (step := parents[here]) is not None:
+        here, token = step
+        here.live_by_tokens = True
+        tokens.append(token)
+    return tuple(reversed(tokens))
+
+
+def _adopt(here: Configuration | None, plan: tuple[int, ...], at: int) -> None:
+    """Take over a plan where it is shorter than what is known, also in known successors along it."""
+    while here is not None and (here.min_tokens is None or here.min_tokens > len(plan) - at):
+        here.plan, here.plan_at, here.min_tokens = plan, at, len(plan) - at
+        if at == len(plan):
+            return
+        here, at = here.successors.get(plan[at]), at + 1
 
 
 def _why_empty(expr: Expr, vocabulary: Vocabulary) -> str:

@@ -7,8 +7,6 @@ from .engine import Engine, Heads
 from .expressions import Expr
 from .shortest import shortest
 
-NO_TEXT_TOKENS = 1 << 30
-
 
 def stack_exprs(engine: Engine, head: tuple[int, int]) -> list[Expr]:
     """The frames of one head as expressions, topmost first."""
@@ -34,12 +32,3 @@ def shortest_text(engine: Engine, heads: Heads) -> bytes | None:
                 if best is None or (len(text), text) < (len(best), best):
                     best = text
     return best
-
-
-def n_tokens_to_complete(engine: Engine, heads: Heads) -> int:
-    """How many tokens suffice to complete the text: the fewest that spell the shortest completion."""
-    text = shortest_text(engine, heads)
-    if text is None:
-        return NO_TEXT_TOKENS
-    count = engine.fewest_tokens(text)
-    return NO_TEXT_TOKENS if count is None else count

@@ -143,12 +143,17 @@ class Engine:
             self.token_arrays[token_id] = text
         return self.run(heads, text)
 
+    def clamped(self, heads: Heads) -> Heads:
+        """Heads with the same mask, without counts beyond the longest token."""
+        with self.lock:
+            return tuple((self._clamped(code), stack) for code, stack in heads)
+
     def mask(self, heads: Heads) -> Mask:
         """A new row with the bits of all tokens that the heads can read whole (uint32[n_words])."""
         with self.lock:
             self.counters.walks += 1
             mask: Mask = np.zeros(self.n_words, np.uint32)
-            clamped = tuple((self._clamped(code), stack) for code, stack in heads)
+            clamped = self.clamped(heads)
             while True:
                 self.counters.walk_rounds += 1
                 self.load(clamped)
@@ -166,9 +171,10 @@ class Engine:
         with self.lock:
             while True:
                 self.load(heads)
-                if not k.live_bytes(self.tables.ctx, 0, len(heads), self._live):
+                result = k.live_bytes(self.tables.ctx, 0, len(heads), self._live)
+                if result == k.OK:
                     return int.from_bytes(self._live.tobytes(), "little")
-                self._serve()
+                self._again(result)
 
     def forced_run(self, heads: Heads, limit: int) -> tuple[bytes, Heads, int]:
         """The bytes that are the only way on, the heads behind them, and the bytes open there (256-bit mask)."""
@@ -181,11 +187,19 @@ class Engine:
                     return bytes(out[:written]), self.unload(n), int.from_bytes(self._live.tobytes(), "little")
                 self._again(result)
 
-    def fewest_tokens(self, text: bytes) -> int | None:
-        """Fewest tokens that spell the bytes; None where no sequence of tokens does."""
-        best = np.zeros(len(text) + 1, np.int32)
-        k.fewest_tokens(self.tables.ctx, np.frombuffer(text, np.uint8), best)
-        return None if best[0] < 0 else int(best[0])
+    def fewest_tokens(self, text: bytes) -> tuple[int, ...] | None:
+        """As few tokens as can spell the bytes; None where no sequence of tokens does."""
+        best, first = np.zeros(len(text) + 1, np.int32), np.zeros(len(text) + 1, np.int32)
+        with self.lock:  # growing the trie in another thread moves its arrays
+            k.fewest_tokens(self.tables.ctx, np.frombuffer(text, np.uint8), best, first)
+        if best[0] < 0:
+            return None
+        tokens: list[int] = []
+        at = 0
+        while at < len(text):
+            tokens.append(int(first[at]))
+            at += len(self.vocabulary.token_bytes[tokens[-1]] or b"")
+        return tuple(tokens)
 
     # --- making what a kernel asked for ---------------------------------------------------------------------------
 

@@ -225,8 +225,10 @@ def emit_key(ctx, code, stack, byte, first, n):  # type: ignore[no-untyped-def]
                 rest = np.int64(_i32(ctx, KEY_RESTS)[np.int64(instances[base + 5]) + ends])
                 return add_head(ctx, first, n, resolve(ctx, rest), cell)
             return n
-        if extra or key_open(ctx, instance, child):
-            return add_head(ctx, first, n, code - (node - np.int64(instances[base])) + (child - np.int64(instances[base])), stack)
+        if (extra and _i32(ctx, KEY_EXTRA)[child] >= 0) or key_open(ctx, instance, child):
+            return add_head(
+                ctx, first, n, code - (node - np.int64(instances[base])) + (child - np.int64(instances[base])), stack
+            )
         return n
     if extra:
         state = np.int64(_i32(ctx, KEY_EXTRA)[node])
@@ -338,9 +340,10 @@ def start_heads(ctx, code):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def live_bytes(ctx, begin, end, out):  # type: ignore[no-untyped-def]
-    """Which bytes the heads can read, into out: uint64[4]. Returns whether something must be built first."""
+    """Which bytes the heads can read, into out: uint64[4]. Returns OK, NEED_BUILD or NEED_ROOM."""
     counts = _i64(ctx, COUNTS)
     counts[1] = 0
+    counts[2] = 0
     codes = _i64(ctx, HEAD_CODE)
     live = _u64(ctx, STATE_LIVE)
     for i in range(4):
@@ -361,7 +364,9 @@ def live_bytes(ctx, begin, end, out):  # type: ignore[no-untyped-def]
         else:
             for k in range(4):
                 out[k] |= live[code * 4 + k]
-    return counts[1] > 0
+    if counts[2]:
+        return NEED_ROOM
+    return NEED_BUILD if counts[1] else OK
 
 
 @njit(cache=True, nogil=True)
@@ -372,11 +377,11 @@ def forced_run(ctx, n_heads, out, live):  # type: ignore[no-untyped-def]
     """
     codes, stacks = _i64(ctx, HEAD_CODE), _i64(ctx, HEAD_STACK)
     counts = _i64(ctx, COUNTS)
-    counts[2] = 0
     end, written = np.int64(n_heads), 0
     while True:
-        if live_bytes(ctx, 0, end, live):
-            return NEED_BUILD, end, written
+        result = live_bytes(ctx, 0, end, live)
+        if result != OK:
+            return result, end, written
         open_bytes, only = 0, -1
         for k in range(4):
             word = live[k]
@@ -656,6 +661,9 @@ def walk_frame(ctx, start, state, mask, exits):  # type: ignore[no-untyped-def]
                         exits[n_exits] = child
                         n_exits += 1
                     if target != EPSILON_STATE:
+                        if n_work + 2 > ctx[WORK_CAPACITY]:
+                            counts[2] = 1
+                            return -3
                         work[n_work] = child
                         work[n_work + 1] = target
                         n_work += 2
@@ -700,9 +708,13 @@ def rehash_cells(states, parents, n, table):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def fewest_tokens(ctx, text, best):  # type: ignore[no-untyped-def]
-    """Fewest tokens that spell text[i:] for every i, by dynamic programming over the trie; best: int32[n+1] (-1: none)."""
+def fewest_tokens(ctx, text, best, first):  # type: ignore[no-untyped-def]
+    """Fewest tokens that spell text[i:] for every i, by dynamic programming over the trie.
+
+    best: int32[n + 1], how many (-1: no tokens spell it); first: int32[n + 1], the id of the first of them.
+    """
     ends, trie_bytes, starts = _i32(ctx, TRIE_END), _u8(ctx, TRIE_BYTE), _i32(ctx, TRIE_TOKEN_START)
+    ids = _i32(ctx, TRIE_TOKEN_IDS)
     n = text.shape[0]
     best[n] = 0
     for at in range(n - 1, -1, -1):
@@ -717,6 +729,7 @@ def fewest_tokens(ctx, text, best):  # type: ignore[no-untyped-def]
             i += 1
             if starts[child] < starts[child + 1] and best[i] >= 0 and (best[at] < 0 or best[i] + 1 < best[at]):
                 best[at] = best[i] + 1
+                first[at] = ids[starts[child]]
             node = child
 
 

@@ -61,7 +61,7 @@ class Matcher:
 
     def mask_within(self, n_tokens: int) -> npt.NDArray[np.uint32]:
         """The mask without tokens after which the text could not be completed in n_tokens, this one included."""
-        return self.compiled.within(self._path[-1], n_tokens)
+        return self.mask() if self._finished else self.compiled.within(self._path[-1], n_tokens)
 
     def accepts(self, token_id: int) -> bool:
         """Whether the token is legal now; nothing changes."""
@@ -124,7 +124,7 @@ class Matcher:
 
     def can_continue(self) -> bool:
         """Whether anything but end-of-sequence may follow."""
-        return not self._finished and self.compiled.open_bytes(self._path[-1]) != 0
+        return not self._finished and self.compiled.can_continue(self._path[-1])
 
     def text_bytes(self) -> bytes:
         """The bytes read so far."""

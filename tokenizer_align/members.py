@@ -31,6 +31,7 @@ class KeyNode:
     lo: int
     hi: int
     ends: int
+    depth: int  # bytes on the way here
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,9 +57,19 @@ class MemberSpec:
     ranked: list[tuple[int, Member]] = field(default_factory=list, repr=False)
 
     content_hash: list[int] = field(default_factory=list, repr=False)
+    whole: list[bool] = field(default_factory=list, repr=False)
 
     def _content(self) -> tuple[object, ...]:
-        return (self.members, self.separator, self.close, self.extra_key, self.extra_rest, self.lo, self.hi, self.ordered)
+        return (
+            self.members,
+            self.separator,
+            self.close,
+            self.extra_key,
+            self.extra_rest,
+            self.lo,
+            self.hi,
+            self.ordered,
+        )
 
     def __eq__(self, other: object) -> bool:
         return self is other or (
@@ -85,7 +96,7 @@ class MemberSpec:
             lo, hi, depth, parent, byte = work.pop()
             index = len(self.nodes)
             ends = lo if hi - lo == 1 and len(texts[lo]) == depth else -1
-            self.nodes.append(KeyNode({}, lo, hi, ends))
+            self.nodes.append(KeyNode({}, lo, hi, ends, depth))
             if parent >= 0:
                 self.nodes[parent].children[byte] = index
             start = lo
@@ -219,13 +230,40 @@ def _walk_extra(spec: MemberSpec, position: int, state: Expr) -> None:
             work.append((child, after))
 
 
+def is_whole(spec: MemberSpec) -> bool:
+    """Whether every part of the specification holds some text: then counting keys tells what can be completed."""
+    from .derivatives import is_productive
+
+    if not spec.whole:
+        parts = [member.rest for member in spec.members] + [spec.separator, spec.close]
+        if spec.extra_key is not None and spec.extra_rest is not None:
+            parts += [spec.extra_key, spec.extra_rest]
+        spec.whole.append(all(is_productive(part) for part in parts))
+    return spec.whole[0]
+
+
+def open_ways(spec: MemberSpec, open_keys: int, count: int) -> tuple[int, bool]:
+    """(bits of the declared keys that may come next, whether an undeclared one may): only what can be completed."""
+    from .derivatives import is_productive
+
+    allowed, extra = allowed_keys(spec, open_keys, count), extra_allowed(spec, open_keys, count)
+    if is_whole(spec):
+        return allowed, extra
+    for rank in range(len(spec.members)):
+        if allowed >> rank & 1 and not all(map(is_productive, after_key(spec, open_keys, count, rank))):
+            allowed &= ~(1 << rank)
+    if extra and spec.extra_key is not None:
+        extra = is_productive(spec.extra_key) and all(map(is_productive, after_extra(spec, open_keys, count)))
+    return allowed, extra
+
+
 def key_moves(node: Expr) -> Moves:
     """Moves of a K_KEYS node, as `derivatives.moves` gives them."""
     from .derivatives import heads, is_live
 
     spec, open_keys, count, position = node.data
     here = spec.nodes[position]
-    allowed, extra = allowed_keys(spec, open_keys, count), extra_allowed(spec, open_keys, count)
+    allowed, extra = open_ways(spec, open_keys, count)
     result: Moves = []
     listed = 0
     for byte, child in here.children.items():
@@ -234,7 +272,7 @@ def key_moves(node: Expr) -> Moves:
         if target.ends >= 0:
             if allowed >> target.ends & 1:
                 result.append((1 << byte, after_key(spec, open_keys, count, target.ends)))
-        elif extra or allowed & ((1 << target.hi) - (1 << target.lo)):
+        elif allowed & _below(target) or (extra and is_live(extra_state(spec, child))):
             result.append((1 << byte, (intern_node(K_KEYS, (), (spec, open_keys, _clip(spec, count), child)),)))
     if extra:
         below = after_extra(spec, open_keys, count)
@@ -244,15 +282,35 @@ def key_moves(node: Expr) -> Moves:
     return result
 
 
-def needed_parts(node: Expr) -> tuple[tuple[Expr, ...], bool]:
-    """For productivity: (parts, whether all are needed) — the required members, or any one member that may come."""
+def _below(node: KeyNode) -> int:
+    """Bits of the keys below a node of the key trie."""
+    return (1 << node.hi) - (1 << node.lo)
+
+
+Clause = tuple[int, tuple[Expr, ...]]  # how many of these expressions must hold some text
+
+
+def clauses(node: Expr) -> list[Clause]:
+    """For productivity: the members can be completed exactly if every clause holds."""
+    from .derivatives import is_live
+
     spec, open_keys, count, position = node.data
+    with_extra = spec.extra_key is not None and spec.extra_rest is not None and is_live(spec.extra_key)
+    if position:
+        allowed = allowed_keys(spec, open_keys, count) & _below(spec.nodes[position])
+        ways = [
+            seq(*after_key(spec, open_keys, count, rank)) for rank in range(len(spec.members)) if allowed >> rank & 1
+        ]
+        if with_extra and extra_allowed(spec, open_keys, count) and is_live(extra_state(spec, position)):
+            ways.append(seq(*after_extra(spec, open_keys, count)))
+        return [(1, tuple(ways))]
     required = open_keys & spec.required_keys
-    if required and not position:
-        return tuple(member.rest for rank, member in spec.ranked if required >> rank & 1), True
-    here = spec.nodes[position]
-    allowed = allowed_keys(spec, open_keys, count) & ((1 << here.hi) - (1 << here.lo))
-    parts = [member.rest for rank, member in spec.ranked if allowed >> rank & 1]
-    if extra_allowed(spec, open_keys, count) and spec.extra_rest is not None:
-        parts.append(spec.extra_rest)
-    return tuple(parts), False
+    needed = [member.rest for rank, member in spec.ranked if required >> rank & 1]
+    missing = max(max(spec.lo - count, 1) - len(needed), 0)
+    if spec.hi is not None and count + len(needed) + missing > spec.hi:
+        return [(1, ())]
+    pool = [member.rest for rank, member in spec.ranked if (open_keys & ~required) >> rank & 1]
+    if with_extra and spec.extra_rest is not None:
+        pool += [spec.extra_rest] * missing
+    fixed = [spec.close, spec.separator] if len(needed) + missing > 1 else [spec.close]
+    return [(len(fixed), tuple(fixed)), (len(needed), tuple(needed)), (missing, tuple(pool))]

@@ -6,6 +6,8 @@ equal length a fixed order of bytes decides, so that the rest of a shortest text
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from .derivatives import heads, is_live
 from .expressions import (
     EMPTY,
@@ -29,6 +31,9 @@ from .expressions import (
 _ORDER = sorted(range(256), key=lambda b: (not chr(b).isalnum() or b > 126, not 32 <= b < 127, b))
 _RANK = bytes(_ORDER.index(b) for b in range(256))
 
+if TYPE_CHECKING:
+    from .members import Member, MemberSpec
+
 Known = dict[Rule, bytes | None]
 
 
@@ -40,7 +45,11 @@ def best_byte(mask: int) -> int:
 def _better(a: bytes | None, b: bytes | None) -> bytes | None:
     if a is None or b is None:
         return b if a is None else a
-    return min(a, b, key=lambda text: (len(text), text.translate(_RANK)))
+    return min(a, b, key=_cost)
+
+
+def _cost(text: bytes) -> tuple[int, bytes]:
+    return len(text), text.translate(_RANK)
 
 
 def shortest(node: Expr) -> bytes | None:
@@ -128,57 +137,62 @@ def _by_search(node: Expr) -> bytes | None:
 
 
 def _shortest_members(node: Expr, known: Known) -> bytes | None:
-    """The required members in declared order, or the cheapest single one; more where a least number is asked."""
-    from .members import allowed_keys, extra_allowed
-
+    """The required members in declared order and the cheapest others, as many as must come."""
     spec, open_keys, count, position = node.data
     if position:
-        return _by_moves(node, known)
+        return _shortest_from_key(node, known)
     required = open_keys & spec.required_keys
-    chosen = [rank for rank in spec.order if required >> rank & 1]
-    texts = {rank: _member(spec.by_rank(rank).text, spec.by_rank(rank).rest, known) for rank in chosen}
-    missing = max(spec.lo - count, 1) - len(chosen)
-    if missing > 0:
-        allowed = allowed_keys(spec, open_keys, count) & ~required
-        options = [
-            (rank, _member(spec.by_rank(rank).text, spec.by_rank(rank).rest, known))
-            for rank in spec.order
-            if allowed >> rank & 1
-        ]
-        options.sort(key=lambda pair: len(pair[1]) if pair[1] is not None else 1 << 30)
-        for rank, text in options[:missing]:
-            texts[rank] = text
-            chosen.append(rank)
-        extra = missing - min(missing, len(options))
-        if spec.ordered:
-            chosen.sort(key=spec.order.index)
-    else:
-        extra = 0
-    parts = [texts[rank] for rank in chosen]
-    if extra:
-        if not extra_allowed(spec, open_keys, count) or spec.extra_rest is None or spec.extra_key is None:
-            return None
-        key = _shortest(spec.extra_key, known)
-        parts += [_member(key, spec.extra_rest, known)] * extra
-    separator, close = _shortest(spec.separator, known), _shortest(spec.close, known)
-    if separator is None or close is None or None in parts:
+    chosen = {rank: _member(spec.by_rank(rank), known) for rank in spec.order if required >> rank & 1}
+    missing = max(max(spec.lo - count, 1) - len(chosen), 0)
+    if spec.hi is not None and count + len(chosen) + missing > spec.hi:
         return None
-    return separator.join(part for part in parts if part is not None) + close
+    others: list[bytes | None] = []
+    if missing:
+        extra = _extra_member(spec, known)
+        options = [
+            (rank, _member(spec.by_rank(rank), known)) for rank in spec.order if (open_keys & ~required) >> rank & 1
+        ]
+        better = [(rank, text) for rank, text in options if text is not None and _better(text, extra) == text]
+        better.sort(key=lambda pair: _cost(pair[1]))
+        chosen |= dict(better[:missing])
+        others = [extra] * (missing - len(better[:missing]))
+    order = sorted(chosen, key=spec.order.index) if spec.ordered else chosen
+    parts = [*(chosen[rank] for rank in order), *others, _shortest(spec.close, known)]
+    separator = _shortest(spec.separator, known) if len(parts) > 2 else b""
+    if separator is None or None in parts:
+        return None
+    texts = [part for part in parts if part is not None]
+    return separator.join(texts[:-1]) + texts[-1]
 
 
-def _member(key: bytes | None, rest: Expr, known: Known) -> bytes | None:
-    value = _shortest(rest, known)
-    return None if key is None or value is None else key + value
+def _member(member: Member, known: Known) -> bytes | None:
+    value = _shortest(member.rest, known)
+    return None if value is None else member.text + value
 
 
-def _by_moves(node: Expr, known: Known) -> bytes | None:
-    """Inside a key: the shortest over all ways on."""
-    from .derivatives import moves
+def _extra_member(spec: MemberSpec, known: Known) -> bytes | None:
+    if spec.extra_key is None or spec.extra_rest is None:
+        return None
+    return _join(_shortest(spec.extra_key, known), _shortest(spec.extra_rest, known))
 
+
+def _join(*parts: bytes | None) -> bytes | None:
+    return None if None in parts else b"".join(part for part in parts if part is not None)
+
+
+def _shortest_from_key(node: Expr, known: Known) -> bytes | None:
+    """Inside a key: the shortest over the keys that are still open below this place."""
+    from .members import after_extra, after_key, allowed_keys, extra_allowed, extra_state
+
+    spec, open_keys, count, position = node.data
+    here = spec.nodes[position]
+    allowed = allowed_keys(spec, open_keys, count)
     best: bytes | None = None
-    for mask, frames in moves(node):
-        parts = [_shortest(frame, known) for frame in frames]
-        if None not in parts:
-            text = bytes([best_byte(mask)]) + b"".join(part for part in parts if part is not None)
-            best = _better(best, text)
+    for rank in range(here.lo, here.hi):
+        if allowed >> rank & 1:
+            rest = [_shortest(frame, known) for frame in after_key(spec, open_keys, count, rank)]
+            best = _better(best, _join(spec.by_rank(rank).text[here.depth :], *rest))
+    if extra_allowed(spec, open_keys, count):
+        rest = [_shortest(frame, known) for frame in after_extra(spec, open_keys, count)]
+        best = _better(best, _join(_shortest(extra_state(spec, position), known), *rest))
     return best
