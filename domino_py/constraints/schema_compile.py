@@ -11,6 +11,7 @@ ever built.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from decimal import Decimal
 from typing import Any
 
 from tokenizer_align.errors import ConstraintError, Problem, TooComplex, UnsupportedSchema
@@ -176,8 +177,8 @@ class SchemaCompiler:
         listing = [pointer for pointer in places if not self.keywords(pointer).keys().isdisjoint(("enum", "const"))]
         result = self._listed(json_type, places, listing) if listing else self.unlisted(json_type, places)
         if result is EMPTY:
-            names = sorted({name for pointer in places for name in self.said_about(pointer, json_type)})
-            self.note_contradiction(conjunct, None, f"no {json_type} satisfies {' and '.join(names)}")
+            said = dict.fromkeys(text for pointer in places for text in self.said_about(pointer, json_type))
+            self.note_contradiction(conjunct, None, f"no {json_type} satisfies {' and '.join(said)}")
         return result
 
     def unlisted(self, json_type: str, places: list[str]) -> Expr:
@@ -233,9 +234,13 @@ class SchemaCompiler:
         return sorted(pointers, key=self.document.order.__getitem__)
 
     def said_about(self, pointer: str, json_type: str) -> list[str]:
-        """The keywords of a sub-schema that bear on a type, for messages."""
-        bearing = self._own[json_type] | {"type", "enum", "const"}
-        return [name for name in self.keywords(pointer) if name in bearing]
+        """The keywords of a sub-schema that bear on a type, for messages; with their values where those are short."""
+        found = []
+        for name, value in self.keywords(pointer).items():
+            if name in self._own[json_type] or name in ("enum", "const") or value == "integer":
+                is_short = isinstance(value, int | Decimal | str) and len(str(value)) <= 40
+                found.append(f'"{name}": {str(value).lower()}' if is_short else f'"{name}"')
+        return found
 
     def note_contradiction(self, pointers: Iterable[str], keyword: str | None, message: str) -> None:
         """Remember that these sub-schemas exclude each other here; it matters only if the place is needed."""

@@ -61,8 +61,8 @@ def _offset() -> Expr:
 
 
 def _leap_seconds() -> Expr:
-    """23:59:60 UTC in every offset, without a fraction."""
-    found = [b"23:59:60Z", b"23:59:60z"]
+    """23:59:60 UTC in every offset, without a fraction (that is offered in UTC only)."""
+    found = []
     for minutes in range(24 * 60):
         offset = divmod(minutes, 60)
         found.append(b"%02d:%02d:60+%02d:%02d" % (*divmod((1439 + minutes) % 1440, 60), *offset))
@@ -72,7 +72,8 @@ def _leap_seconds() -> Expr:
 
 def time(max_digits: int | None) -> Expr:
     """RFC 3339 full-time: with an offset, leap seconds where they can be."""
-    return alt(seq(_clock(max_digits), _offset()), _leap_seconds())
+    leap_in_utc = seq(lit(b"23:59:60"), optional(seq(lit(b"."), repeat(DIGIT, 1, max_digits))), byte_set(b"Zz"))
+    return alt(seq(_clock(max_digits), _offset()), leap_in_utc, _leap_seconds())
 
 
 def date_time(max_digits: int | None) -> Expr:

@@ -128,7 +128,7 @@ def unsupported_reason(name: str, value: Any, keywords: dict[str, Any], draft: i
         return None if keywords.get("minContains") == 0 and "maxContains" not in keywords and draft >= 2019 else message
     if name in ("unevaluatedProperties", "unevaluatedItems"):
         return None if value is True or value == {} else message
-    if name in ("dependentRequired", "dependentSchemas") or (name == "dependencies" and draft < 2019):
+    if name in ("dependentRequired", "dependentSchemas", "dependencies"):
         return message if value else None
     if name in ("$dynamicRef", "$recursiveRef"):
         return message
