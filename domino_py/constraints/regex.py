@@ -47,7 +47,7 @@ class Pattern:
             try:
                 self._lowered[encode] = self._lower(encode)
             except RecursionError:
-                raise RegexError(self.pattern, 0, "the pattern is nested too deeply") from None
+                raise _too_deep(self.pattern) from None
         return self._lowered[encode]
 
     def _lower(self, encode: Encoder) -> Expr:
@@ -76,11 +76,15 @@ def _compile(pattern: str, dialect: Dialect, mode: Mode, flags: int) -> Pattern:
     try:
         node = expand_groups(PatternParser(pattern, dialect, flags).parse(), pattern, dialect)
     except RecursionError:
-        raise RegexError(pattern, 0, "the pattern is nested too deeply") from None
+        raise _too_deep(pattern) from None
     for look in contains_kind(node, LOOK):
         if not look.data[0]:
             _check_behind(look, pattern, dialect)
     return Pattern(pattern, node, mode)
+
+
+def _too_deep(pattern: str) -> RegexError:
+    return RegexError(pattern, 0, "the pattern is nested too deeply, or holds too many look-arounds")
 
 
 def _check_behind(look: Node, pattern: str, dialect: Dialect) -> None:
