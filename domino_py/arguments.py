@@ -55,7 +55,8 @@ def constraints_for_rows(value: Any, n_prompts: int, *, batched: bool) -> list[C
     if not isinstance(value, list):
         return [as_constraint(value)] * n_prompts
     if not batched:
-        as_constraint(value or [""])  # raises with advice for a list of strings
+        if value and all(isinstance(item, str) for item in value):
+            as_constraint(value)  # raises with advice
         raise InvalidOption(
             "constraint", "constraint is a list, but there is one prompt; a list needs one prompt a constraint."
         )

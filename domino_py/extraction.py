@@ -76,8 +76,7 @@ def extract(
     dataclass, TypedDict, …), a schema dict or a constraint. `instructions` say what else the model should know. With
     `out`, each record is written as a line of JSON once it is done; with `resume`, records that the file already
     holds are taken from it. `on_error`: "raise" (the default for one text) or "return" (the default for many: a
-    FailedRecord stands in the place of the object). Other options are those of `generate`; max_new_tokens is 512 by
-    default.
+    FailedRecord stands in the place of the object). Other options are those of `generate`; max_new_tokens is 512 by default, or what the model's context leaves.
 
     Returns the object, or a list of objects; with `return_report`, a pair with the Report (for many: of all together,
     without those taken from an earlier run's file).
@@ -113,8 +112,8 @@ class Extractor:
         constraint = as_constraint(type, "type")
         if constraint is None:
             raise InvalidOption("type", "extract needs a type, a schema or a constraint, not None.")
-        call = {"max_new_tokens": 512} | {name: options.pop(name) for name in _CALL_OPTIONS if name in options}
-        self.options: Options = resolve_options(options, getattr(model, "generation_config", None), **call)
+        call = {name: options.pop(name) for name in _CALL_OPTIONS if name in options}
+        self.options: Options = resolve_options(options, getattr(model, "generation_config", None), default_max_new_tokens=512, **call)
         if self.options.num_return_sequences != 1:
             raise InvalidOption("num_return_sequences", "extract gives one object a text; pass num_return_sequences=1.")
         check_tokenization(self.options.tokenization)

@@ -1,7 +1,7 @@
 """`generate`: text that satisfies a constraint, out of any transformers causal language model.
 
-Everything that can be wrong with a call is found before the model runs: options, prompts, constraints, budgets, context
-length. Then the rows go to `speculative.loop.decode`, and come back with their numbers.
+Everything that can be wrong with a call is found before the model runs: options, prompts, constraints, budgets,
+context length. Then the rows go to `speculative.loop.decode`, and come back with their numbers.
 """
 
 from __future__ import annotations
@@ -56,6 +56,7 @@ class PreparedRow:
     prompt_ids: list[int]
     constraint: Constraint | None
     compiled: Compiled | None
+    max_new_tokens: int
     row: int = 0
     layout: Layout = DEFAULT_LAYOUT
 
@@ -66,7 +67,7 @@ def generate(
     prompt: Any,
     constraint: Any = None,
     *,
-    max_new_tokens: int = 256,
+    max_new_tokens: int | None = None,
     speculate: Any = "auto",
     tokenization: str = "any",
     seed: int | None = None,
@@ -77,7 +78,8 @@ def generate(
 
     `prompt` is text, chat messages or token ids, or a list of these; a list of prompts gives a list of results.
     `constraint` is a `Constraint`, a Python type, a schema dict, None (free text), or a list with one for each prompt.
-    The text is complete and legal within `max_new_tokens`, whatever the model says. `speculate` turns drafts on or off;
+    The text is complete and legal within `max_new_tokens` (default: 256, or what the model's context leaves), whatever
+    the model says. `speculate` turns drafts on or off;
     they change the speed, never the tokens. The same `seed` gives the same texts. `measure="full"` also measures what
     takes another pass of the model. `generation_options` have the names and defaults of transformers' GenerationConfig
     (do_sample, temperature, top_k, top_p, min_p, typical_p, repetition_penalty, num_return_sequences, eos_token_id),
@@ -124,22 +126,27 @@ def prepare_row(
     name: str = "prompt",
 ) -> PreparedRow:
     """Compile the constraint and check that prompt and shortest legal text fit."""
+    budget = _budget(len(prompt_ids), context_length(model), options, name)
     compiled = None if constraint is None else compiled_for(constraint, vocabulary, options.tokenization)
-    if compiled is not None:
-        shortest = compiled.shortest_n_tokens()
-        if shortest > options.max_new_tokens:
-            text = compiled.matcher().shortest_completion().decode("utf-8", "replace")
-            raise BudgetTooSmall(options.max_new_tokens, shortest, text)
-    longest = context_length(model)
-    if longest is not None and len(prompt_ids) + options.max_new_tokens > longest:
-        room = longest - len(prompt_ids)
-        advice = f"Pass max_new_tokens={room} or less" if room > 0 else "Shorten the prompt"
-        raise InvalidOption(
-            "max_new_tokens",
-            f"{name} has {len(prompt_ids)} tokens and max_new_tokens is {options.max_new_tokens}, but the model's "
-            f"context is {longest} tokens. {advice}.",
-        )
-    return PreparedRow(prompt_ids, constraint, compiled)
+    if compiled is not None and compiled.shortest_n_tokens() > budget:
+        text = compiled.matcher().shortest_completion().decode("utf-8", "replace")
+        raise BudgetTooSmall(budget, compiled.shortest_n_tokens(), text)
+    return PreparedRow(prompt_ids, constraint, compiled, budget)
+
+
+def _budget(n_prompt_tokens: int, longest: int | None, options: Options, name: str) -> int:
+    """max_new_tokens of one prompt. The default yields to the model's context; a number that the caller gave does not."""
+    if longest is None or n_prompt_tokens + options.max_new_tokens <= longest:
+        return options.max_new_tokens
+    room = longest - n_prompt_tokens
+    if room > 0 and not options.max_new_tokens_given:
+        return room
+    advice = f"Pass max_new_tokens={room} or less" if room > 0 else "Shorten the prompt"
+    raise InvalidOption(
+        "max_new_tokens",
+        f"{name} has {n_prompt_tokens} tokens and max_new_tokens is {options.max_new_tokens}, but the model's context is "
+        f"{longest} tokens. {advice}.",
+    )
 
 
 def run_rows(model: Any, vocabulary: Vocabulary, rows: list[PreparedRow], options: Options) -> list[GenerationResult]:
@@ -174,7 +181,7 @@ def _request(row: PreparedRow, vocabulary: Vocabulary, options: Options) -> RowR
         prompt_ids=row.prompt_ids,
         compiled=row.compiled,
         row=row.row,
-        max_new_tokens=options.max_new_tokens,
+        max_new_tokens=row.max_new_tokens,
         eos_token_ids=vocabulary.eos_token_ids,
         layout=row.layout,
     )

@@ -1,9 +1,9 @@
 """Generation options: names and defaults are transformers' GenerationConfig's.
 
 What the caller gives comes first, then what the model's own `generation_config` says, then transformers' defaults
-(among them top_k=50 when sampling). An unknown name raises and names the nearest; a name that transformers knows and
-this library does not offer raises and says so. What a model's configuration sets and this library cannot apply is noted
-in the report.
+(among them top_k=50 when sampling). An unknown name raises and names the nearest; a name that transformers knows
+and this library does not offer raises and says so. What a model's configuration sets and this library cannot apply
+is noted in the report.
 """
 
 from __future__ import annotations
@@ -15,6 +15,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from tokenizer_align.errors import InvalidOption
+
+
+DEFAULT_MAX_NEW_TOKENS = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +97,7 @@ class Options:
     max_draft: int | None
     batch_size: int | None
     max_new_tokens: int
+    max_new_tokens_given: bool
     speculate: Literal["auto"] | bool
     tokenization: str
     seed: int
@@ -106,7 +110,8 @@ def resolve_options(
     given: Mapping[str, Any],
     generation_config: Any = None,
     *,
-    max_new_tokens: Any = 256,
+    max_new_tokens: Any = None,
+    default_max_new_tokens: int = DEFAULT_MAX_NEW_TOKENS,
     speculate: Any = "auto",
     tokenization: Any = "any",
     seed: Any = None,
@@ -145,7 +150,8 @@ def resolve_options(
         raise InvalidOption("measure", f"measure must be 'light' or 'full', not {measure!r}.")
     return Options(
         **values,
-        max_new_tokens=_whole("max_new_tokens", max_new_tokens, 1),
+        max_new_tokens=default_max_new_tokens if max_new_tokens is None else _whole("max_new_tokens", max_new_tokens, 1),
+        max_new_tokens_given=max_new_tokens is not None,
         speculate=speculate,
         tokenization=tokenization,
         seed=secrets.randbits(63) if seed is None else _whole("seed", seed, 0),

@@ -24,7 +24,7 @@ def test_defaults_are_those_of_transformers() -> None:
     options = resolve_options({}, GenerationConfig())
     assert (options.do_sample, options.temperature, options.top_k, options.top_p) == (False, 1.0, 50, 1.0)
     assert (options.min_p, options.typical_p, options.repetition_penalty) == (None, 1.0, 1.0)
-    assert (options.num_return_sequences, options.max_new_tokens) == (1, 256)
+    assert (options.num_return_sequences, options.max_new_tokens, options.max_new_tokens_given) == (1, 256, False)
 
 
 def test_defaults_agree_with_what_transformers_would_use() -> None:

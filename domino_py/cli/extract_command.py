@@ -30,7 +30,7 @@ def extract(
     text_field: Annotated[str, typer.Option(help="The field of a JSONL line that holds the text.")] = "text",
     id_field: Annotated[str, typer.Option(help="The field of a JSONL line that names the record.")] = "id",
     batch_size: Annotated[int, typer.Option(help="Texts run together.")] = 8,
-    max_new_tokens: opt.MaxNewTokens = 512,
+    max_new_tokens: opt.MaxNewTokens = None,
     sample: opt.Sample = False,
     temperature: opt.Temperature = None,
     top_p: opt.TopP = None,

@@ -23,7 +23,7 @@ def generate(
     chat: Annotated[
         bool, typer.Option("--chat/--text", help="Put the prompt through the chat template, or not.")
     ] = False,
-    max_new_tokens: opt.MaxNewTokens = 256,
+    max_new_tokens: opt.MaxNewTokens = None,
     sample: opt.Sample = False,
     temperature: opt.Temperature = None,
     top_p: opt.TopP = None,
