@@ -54,8 +54,8 @@ def decode(
     """
     runner = CausalModel(model)
     runner.check_rows(vocabulary.n_rows)
-    states = [Row(index, request, vocabulary, options) for index, request in enumerate(rows)]
     policy = policy_of(model, runner.device.type, str(runner.dtype))
+    states = [Row(index, request, vocabulary, options, policy.layout) for index, request in enumerate(rows)]
     planner = DraftPlanner(vocabulary, options, policy, can_drop=runner.plan.can_drop)
     batch = _Batches(runner, vocabulary, options, planner, policy, on_tokens)
     with runner.ready():

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from tokenizer_align.errors import InvalidOption
-from tokenizer_align.layout import DEFAULT_LAYOUT, Layout
+from tokenizer_align.layout import Layout
 
 if TYPE_CHECKING:
     from speculative.drafts import DraftSource
@@ -91,7 +91,8 @@ class RowRequest:
         row: the noise key of this row; the same seed, row and position give the same noise in any batch.
         max_new_tokens: most tokens of the output.
         eos_token_ids: ids that end the text. Under a constraint they are legal only where the text is complete.
-        layout: where the first drafts take their blanks from, for instance `observe` of an example in the prompt.
+        layout: where the first drafts take their blanks from, for instance `observe` of an example in the prompt; None:
+            what this model wrote last.
     """
 
     prompt_ids: Sequence[int]
@@ -99,4 +100,4 @@ class RowRequest:
     row: int = 0
     max_new_tokens: int = 256
     eos_token_ids: tuple[int, ...] = ()
-    layout: Layout = field(default=DEFAULT_LAYOUT)
+    layout: Layout | None = None

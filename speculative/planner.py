@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from speculative.drafts import Draft, DraftSource
 from speculative.drafts.determined import DeterminedRuns
@@ -63,6 +64,8 @@ class DraftPlanner:
                 self._policy.acceptance.observe(row.draft, row.n_accepted, n_judged)
             if row.index in self._waiting:
                 self._judge(row)
+            if row.finish is not None and row.legal is not None:
+                self._policy.layout = replace(row.layout, inline=())
 
     def _judge(self, row: Row) -> None:
         draft, start = self._waiting[row.index]

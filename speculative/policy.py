@@ -15,6 +15,7 @@ from typing import Any
 
 from speculative.costs import PassCosts
 from speculative.drafts import Draft
+from tokenizer_align.layout import DEFAULT_LAYOUT
 
 __all__ = ["Acceptance", "DraftPolicy", "policy_of"]
 
@@ -82,9 +83,10 @@ class Acceptance:
 
 
 class DraftPolicy:
-    """What was learned about one model on one device in one precision."""
+    """What was learned about one model on one device in one precision; `layout` is that of the text it wrote last."""
 
     def __init__(self, device_type: str, is_half: bool) -> None:
+        self.layout = DEFAULT_LAYOUT
         self.costs = PassCosts(device_type, is_half)
         self.acceptance = Acceptance()
 

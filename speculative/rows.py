@@ -14,7 +14,7 @@ from speculative.protocols import VocabularyLike
 from speculative.sampling import History
 from speculative.statistics import FinishReason, InterventionRecord, RowStatistics
 from tokenizer_align.errors import BudgetTooSmall, DominoError
-from tokenizer_align.layout import LayoutTracker
+from tokenizer_align.layout import DEFAULT_LAYOUT, Layout, LayoutTracker
 
 __all__ = ["Row"]
 
@@ -28,7 +28,14 @@ class Row:
         alone: the next pass must decide one token without drafts (`exact`).
     """
 
-    def __init__(self, index: int, request: RowRequest, vocabulary: VocabularyLike, options: DecodeOptions) -> None:
+    def __init__(
+        self,
+        index: int,
+        request: RowRequest,
+        vocabulary: VocabularyLike,
+        options: DecodeOptions,
+        layout: Layout = DEFAULT_LAYOUT,
+    ) -> None:
         if not request.prompt_ids:
             raise DominoError(f"the prompt of row {index} has no tokens; a model needs at least one (its start token).")
         self.index = index
@@ -49,7 +56,7 @@ class Row:
         self.statistics = RowStatistics(n_prompt_tokens=len(self.head))
         self._history = History(self.head)
         self._token_bytes = vocabulary.token_bytes
-        self._layout = LayoutTracker(request.layout)
+        self._layout = LayoutTracker(request.layout if request.layout is not None else layout)
         self._check_budget()
         self._check_end()
 
@@ -57,6 +64,11 @@ class Row:
     def remaining(self) -> int:
         """Tokens left of the budget."""
         return self.request.max_new_tokens - len(self.output)
+
+    @property
+    def layout(self) -> Layout:
+        """The layout that the text has shown so far."""
+        return self._layout.layout
 
     def _check_budget(self) -> None:
         compiled, budget = self.request.compiled, self.request.max_new_tokens
@@ -81,7 +93,7 @@ class Row:
             return None
         started = time.perf_counter()
         matcher = None if self.legal is None else self.legal.matcher
-        context = DraftContext(matcher, self.request.prompt_ids, self.output, self._layout.layout)
+        context = DraftContext(matcher, self.request.prompt_ids, self.output, self.layout)
         draft = None
         for source in sources:
             proposal = source.propose(context, limit)

@@ -1,0 +1,230 @@
+"""Determined runs in canonical tokens, and whether drafting them pays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from speculative.costs import PassCosts
+from speculative.drafts import Draft, DraftContext
+from speculative.drafts.determined import CanonicalRuns, DeterminedRuns
+from speculative.loop import DecodeOptions, RowRequest, decode
+from speculative.policy import Acceptance, DraftPolicy, policy_of
+from tests.reference.fake_matcher import FakeCompiled
+from tests.reference.tiny_models import people, tiny_llama, tiny_vocabulary
+from tokenizer_align.layout import DEFAULT_LAYOUT
+from tokenizer_align.vocabulary import Vocabulary
+
+VOCABULARY = tiny_vocabulary()
+
+
+def ids_of(text: bytes) -> list[int]:
+    assert VOCABULARY.encode is not None
+    return VOCABULARY.encode(text.decode())
+
+
+def pieces(ids: Any) -> list[bytes]:
+    return [VOCABULARY.token_bytes[token] or b"" for token in ids]
+
+
+def proposal(
+    texts: list[bytes], written: bytes = b"", limit: int = 20, determined: bytes | None = None
+) -> Draft | None:
+    matcher = FakeCompiled(texts, VOCABULARY, determined).matcher()
+    for token in ids_of(written):
+        matcher.advance(token)
+    before = matcher.text_bytes()
+    context = DraftContext(matcher, [1], ids_of(written), DEFAULT_LAYOUT)
+    draft = DeterminedRuns(VOCABULARY).propose(context, limit)
+    assert matcher.text_bytes() == before
+    return draft
+
+
+def test_a_forced_run_comes_in_canonical_tokens_and_ends_in_an_edge() -> None:
+    draft = proposal([b'{"name": "Ada"', b'{"name": "Bob"'])
+    assert draft is not None
+    assert pieces(draft.token_ids) == [b'{"', b"name", b'": ', b'"']
+    assert draft.kinds == ("forced", "forced", "forced", "edge")
+
+
+def test_what_is_determined_up_to_layout_is_marked_so() -> None:
+    draft = proposal([b"yes, no", b"yes;no"], determined=b"yes, no")
+    assert draft is not None
+    assert pieces(draft.token_ids) == [b"yes", b", ", b"no"]
+    assert draft.kinds == ("forced", "layout", "edge")
+
+
+def test_a_run_continues_the_tokens_before_it() -> None:
+    # After `{"` the tokenizer writes `name`; encoded alone, `"name` after `{` would begin with a quote of its own.
+    draft = proposal([b'{"name": "Ada"'], written=b'{"')
+    assert draft is not None
+    assert pieces(draft.token_ids)[:2] == [b"name", b'": ']
+
+
+def test_nothing_is_proposed_where_there_is_a_choice() -> None:
+    assert proposal([b"yes", b"no"]) is None
+    assert proposal([b"no", b"nope"], written=b"no") is None
+
+
+def test_a_draft_is_cut_to_its_limit() -> None:
+    draft = proposal([b"yes, no, yes, no"], limit=3)
+    assert draft is not None
+    assert len(draft.token_ids) == 3
+    assert "edge" not in draft.kinds
+
+
+def test_a_run_that_ends_inside_a_character_is_drafted_up_to_it() -> None:
+    draft = proposal(["Zürich".encode(), "Zölle".encode()])
+    assert draft is not None
+    assert pieces(draft.token_ids) == [b"Z"]
+
+
+def test_without_an_encoder_nothing_is_drafted() -> None:
+    vocabulary = Vocabulary.from_bytes(VOCABULARY.token_bytes, eos_token_ids=[0])
+    assert CanonicalRuns(vocabulary).encode([], b"yes") == ()
+
+
+def test_a_run_that_the_tokenizer_would_merge_with_the_text_before_is_encoded_alone() -> None:
+    runs = CanonicalRuns(VOCABULARY)
+    # "n" then "am": the tokenizer would write `nam`, so no token ends after "n".
+    assert pieces(runs.encode([ord("n") + 1], b"am")) == [b"a", b"m"]
+
+
+def test_tails_that_begin_inside_a_character_do_not_disturb() -> None:
+    tail = [b + 1 for b in "東".encode()][1:]
+    assert pieces(CanonicalRuns(VOCABULARY).encode(tail, b"yes")) == [b"yes"]
+
+
+def test_repeated_runs_give_the_same_tokens() -> None:
+    runs = CanonicalRuns(VOCABULARY)
+    assert runs.encode([], b"green") == runs.encode([], b"green")
+
+
+# Costs ---------------------------------------------------------------------------------------------------------------
+
+
+def test_costs_follow_the_assumed_curve_before_anything_is_measured() -> None:
+    costs = PassCosts("cpu", is_half=False)
+    assert costs.cost(1) == 1.0
+    assert costs.cost(8) == pytest.approx(1.7)
+    assert costs.cost(128) < costs.cost(256) < costs.cost(2000)
+    assert PassCosts("cuda", is_half=True).cost(8) < 1.1
+
+
+def test_one_measurement_scales_the_whole_curve() -> None:
+    costs = PassCosts("cpu", is_half=False)
+    costs.observe(1, 0.05)
+    assert costs.cost(1) == pytest.approx(0.05)
+    assert costs.cost(8) == pytest.approx(0.085)
+
+
+def test_measured_sizes_count_more_than_the_assumption() -> None:
+    costs = PassCosts("cpu", is_half=False)
+    costs.observe(1, 0.05)
+    costs.observe(8, 0.05)
+    assert costs.cost(8) == pytest.approx(0.05)
+    assert 0.05 < costs.cost(2) < 0.08
+    assert costs.cost(16) == pytest.approx(0.05 * 2.15 / 1.7)
+
+
+def test_outliers_do_not_count() -> None:
+    costs = PassCosts("cpu", is_half=False)
+    for elapsed in (0.05, 0.05, 3.0, 0.051, 0.05):
+        costs.observe(1, elapsed)
+    assert costs.cost(1) == pytest.approx(0.05)
+
+
+# Policy --------------------------------------------------------------------------------------------------------------
+
+
+def chain(*kinds: str, completes: bool = False) -> Draft:
+    return Draft("determined", tuple(range(1, len(kinds) + 1)), kinds, completes)
+
+
+def test_a_long_likely_draft_is_run_and_a_lone_doubtful_token_is_not() -> None:
+    policy = DraftPolicy("cpu", is_half=False)
+    assert policy.width([chain(*["forced"] * 7)], 1) == 7
+    for _ in range(30):
+        policy.acceptance.observe(chain("layout"), 0, 1)
+    assert policy.width([chain("layout")], 1) == 0
+
+
+def test_where_passes_cost_the_same_at_any_width_even_doubtful_drafts_are_run() -> None:
+    policy = DraftPolicy("cuda", is_half=True)
+    for index in range(30):
+        policy.acceptance.observe(chain("layout", "layout"), 2 * (index % 2), 2)
+    assert policy.width([chain("layout", "layout")], 1) == 2
+
+
+def test_the_last_token_of_a_text_is_not_run() -> None:
+    policy = DraftPolicy("cuda", is_half=True)
+    assert policy.width([chain("forced", completes=True)], 1) == 0
+    assert policy.width([chain("forced", "forced", completes=True)], 1) == 1
+
+
+def test_a_draft_on_the_prompts_pass_pays_by_its_own_cost_only() -> None:
+    policy = DraftPolicy("cpu", is_half=False)
+    assert policy.width([chain("forced", "forced")], 60) == 2
+
+
+def test_one_rows_draft_must_pay_for_the_width_of_all() -> None:
+    policy = DraftPolicy("cpu", is_half=False)
+    draft = chain(*["forced"] * 3)
+    assert policy.width([draft, draft, draft, draft], 4) == 3
+    assert policy.width([draft, *[None] * 31], 32) == 0
+
+
+def test_no_drafts_need_no_width() -> None:
+    assert DraftPolicy("cpu", is_half=False).width([None, None], 2) == 0
+
+
+def test_acceptance_is_learned_by_kind_place_and_edge_token() -> None:
+    acceptance = Acceptance()
+    good, bad = Draft("determined", (5,), ("edge",)), Draft("determined", (6,), ("edge",))
+    for _ in range(40):
+        acceptance.observe(good, 1, 1)
+        acceptance.observe(bad, 0, 1)
+        acceptance.observe(chain("layout", "layout"), 1, 2)
+    assert acceptance.chance(good, 0) > 0.9
+    assert acceptance.chance(bad, 0) < 0.1
+    assert acceptance.chance(chain("layout", "layout"), 0) > 0.9
+    assert acceptance.chance(chain("layout", "layout"), 1) < 0.2
+
+
+def test_tokens_after_a_wrong_one_say_nothing() -> None:
+    acceptance = Acceptance()
+    for _ in range(20):
+        acceptance.observe(chain("forced", "forced", "forced"), 0, 3)
+    assert acceptance.chance(chain("forced", "forced"), 0) < 0.3
+    assert acceptance.chance(chain("forced", "forced"), 1) == 0.95
+
+
+def test_what_was_learned_lives_as_long_as_the_model() -> None:
+    a, b = tiny_llama(), tiny_llama()
+    assert policy_of(a, "cpu", "torch.float32") is policy_of(a, "cpu", "torch.float32")
+    assert policy_of(a, "cpu", "torch.float32") is not policy_of(a, "cpu", "torch.bfloat16")
+    assert policy_of(a, "cpu", "torch.float32") is not policy_of(b, "cpu", "torch.float32")
+
+
+def test_proposals_that_are_not_run_are_judged_too() -> None:
+    model = tiny_llama()
+    policy = policy_of(model, "cpu", "torch.float32")
+    policy.costs.observe(1, 0.001)
+    for size in range(2, 40):
+        policy.costs.observe(size, 10.0 * size)  # a wider pass never pays here
+    compiled = FakeCompiled(people(), VOCABULARY)
+    before = policy.acceptance.chance(chain("forced"), 0)
+    for seed in range(6):
+        options = DecodeOptions(do_sample=True, seed=seed)
+        numbers = decode(model, VOCABULARY, [RowRequest([5, 6, 7], compiled, 0, 40, (0,))], options)[0].statistics
+        assert not numbers.drafted
+    assert policy.acceptance.chance(chain("forced"), 0) != before
+
+
+def test_the_layout_of_the_last_text_is_where_the_next_one_starts() -> None:
+    model = tiny_llama()
+    compiled = FakeCompiled([b'{\n  "name":"Ada",\n  "age":12\n}'], VOCABULARY)
+    decode(model, VOCABULARY, [RowRequest([5, 6, 7], compiled, 0, 60, (0,))])
+    layout = policy_of(model, "cpu", "torch.float32").layout
+    assert (layout.colon, layout.indent, layout.inline) == (b"", b"  ", ())
