@@ -12,7 +12,7 @@ from array import array
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from tokenizer_align.utf8 import complement, normalize
 
@@ -70,7 +70,8 @@ def every_code_point() -> str:
     return array("I", range(0x110000)).tobytes().decode("utf-32-le", "surrogatepass")
 
 
-def _runs(found: Iterator[re.Match[str]]) -> Ranges:
+def _runs(found: Iterable[Any]) -> Ranges:
+    """The ranges that matches of `re` or `regex` over all code points cover."""
     return normalize((match.start(), match.end() - 1) for match in found)
 
 
