@@ -7,7 +7,7 @@ unroll lazily, so `maxItems` of a million costs nothing.
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tokenizer_align.errors import Problem, UnsupportedSchema
 from tokenizer_align.expressions import EMPTY, EPSILON, Expr, alt, lit, optional, repeat, seq
@@ -122,7 +122,7 @@ def _distinct_items(compiler: SchemaCompiler, texts: list[bytes], lo: int, hi: i
 def distinct_texts(compiler: SchemaCompiler, item_pointers: list[str]) -> list[bytes] | None:
     """The texts of finitely many scalar items, none the beginning of another; None where there is no such list."""
     key = frozenset(item_pointers)
-    values = []
+    values: list[Any] = []
     for kind in ("array", "object", "string", "number", "boolean", "null"):
         for conjunct in compiler.conjuncts(key, kind):
             places = compiler.in_order(conjunct)

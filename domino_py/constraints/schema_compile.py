@@ -175,8 +175,9 @@ class SchemaCompiler:
     def _build_conjunct(self, json_type: str, conjunct: Conjunct) -> Expr:
         places = self.in_order(conjunct)
         listing = [pointer for pointer in places if not self.keywords(pointer).keys().isdisjoint(("enum", "const"))]
+        n_known = len(self.contradictions)
         result = self._listed(json_type, places, listing) if listing else self.unlisted(json_type, places)
-        if result is EMPTY:
+        if result is EMPTY and len(self.contradictions) == n_known:
             said = dict.fromkeys(text for pointer in places for text in self.said_about(pointer, json_type))
             self.note_contradiction(conjunct, None, f"no {json_type} satisfies {' and '.join(said)}")
         return result

@@ -59,8 +59,12 @@ def dataclass_fields(tp: Any, base: Any, path: str) -> list[FieldForm]:
 
 
 def typed_dict_fields(tp: Any, base: Any) -> list[FieldForm]:
-    hints = _hints(tp, base)
-    return [FieldForm(name, hint, name in base.__required_keys__) for name, hint in hints.items()]
+    found = []
+    for name, hint in _hints(tp, base).items():
+        # With `from __future__ import annotations`, Python does not see NotRequired when it makes the class.
+        said = {"Required": True, "NotRequired": False}.get(wrapper_name(hint) or "")
+        found.append(FieldForm(name, hint, name in base.__required_keys__ if said is None else said))
+    return found
 
 
 def named_tuple_fields(tp: Any, base: Any) -> list[FieldForm]:

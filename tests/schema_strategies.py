@@ -1,0 +1,141 @@
+"""Hypothesis strategies for JSON Schemas of the supported keywords, for instances near them, and random legal texts.
+
+Numbers are whole or have a fraction that binary floats hold exactly, so that the checker's arithmetic is exact as
+well; the patterns mean the same in ECMA-262 and in Python's `re`.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from typing import Any
+
+from hypothesis import strategies as st
+
+from tokenizer_align import recognizer
+from tokenizer_align.derivatives import moves
+from tokenizer_align.expressions import Expr
+from tokenizer_align.shortest import shortest
+
+KEYS = ["a", "b", "ab", 'q"', "é", ""]
+TEXTS = ["", "a", "b", "ab", "ba", "aab", "b1", "12", "é", "😀a", 'x"y', "a b"]
+PATTERNS = ["^a", "b$", "[0-9]+", "^[ab]*$", "a.*b", "^(a|b1|é)$", r"\d", "^.{2,3}$", "[^a]", "^$"]
+
+numbers = st.one_of(
+    st.integers(-12, 12), st.sampled_from([0.5, 1.5, -0.25, 2.75, -3.5, 10.5]), st.integers(-2000, 2000)
+)
+scalars = st.one_of(st.none(), st.booleans(), numbers, st.sampled_from(TEXTS))
+values: st.SearchStrategy[Any] = st.recursive(
+    scalars,
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=4), st.dictionaries(st.sampled_from([*KEYS, "zz", "z1"]), inner, max_size=4)
+    ),
+    max_leaves=8,
+)
+
+_counts = st.integers(0, 4)
+_number_keywords = st.fixed_dictionaries(
+    {},
+    optional={
+        "minimum": numbers,
+        "maximum": numbers,
+        "exclusiveMinimum": numbers,
+        "exclusiveMaximum": numbers,
+        "multipleOf": st.sampled_from([1, 2, 3, 5, 7, 10, 0.5, 0.25, 1.5]),
+    },
+)
+_string_keywords = st.fixed_dictionaries(
+    {}, optional={"minLength": _counts, "maxLength": _counts, "pattern": st.sampled_from(PATTERNS)}
+)
+
+
+def _array_keywords(schemas: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    return st.fixed_dictionaries(
+        {},
+        optional={
+            "items": schemas,
+            "prefixItems": st.lists(schemas, min_size=1, max_size=3),
+            "minItems": _counts,
+            "maxItems": _counts,
+            "uniqueItems": st.booleans(),
+        },
+    )
+
+
+def _object_keywords(schemas: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    return st.fixed_dictionaries(
+        {},
+        optional={
+            "properties": st.dictionaries(st.sampled_from(KEYS), schemas, max_size=4),
+            "required": st.lists(st.sampled_from(KEYS), max_size=3, unique=True),
+            "additionalProperties": schemas,
+            "patternProperties": st.dictionaries(st.sampled_from(PATTERNS), schemas, max_size=2),
+            "propertyNames": st.one_of(_string_keywords, st.fixed_dictionaries({"enum": st.just(KEYS[:3])})),
+            "minProperties": st.integers(0, 3),
+            "maxProperties": st.integers(0, 3),
+        },
+    )
+
+
+@st.composite
+def _merged(draw: st.DrawFn, schemas: st.SearchStrategy[Any]) -> Any:
+    """A few groups of keywords beside each other, most often with a type."""
+    types = ["null", "boolean", "integer", "number", "string", "array", "object"]
+    result: dict[str, Any] = {}
+    if draw(st.integers(0, 3)):
+        named = draw(st.lists(st.sampled_from(types), min_size=1, max_size=3, unique=True))
+        result["type"] = named[0] if len(named) == 1 else named
+    groups = [_number_keywords, _string_keywords, _array_keywords(schemas), _object_keywords(schemas)]
+    for group in draw(st.lists(st.sampled_from(groups), max_size=2)):
+        result |= draw(group)
+    if draw(st.integers(0, 7)) == 0:
+        result["enum"] = draw(st.lists(values, min_size=1, max_size=4))
+    if draw(st.integers(0, 11)) == 0:
+        result["const"] = draw(values)
+    for keyword in ("anyOf", "allOf", "oneOf"):
+        if draw(st.integers(0, 6)) == 0:
+            result[keyword] = draw(st.lists(schemas, min_size=1, max_size=3))
+    if draw(st.integers(0, 9)) == 0:
+        result["$ref"] = draw(st.sampled_from(["#/$defs/one", "#/$defs/two"]))
+    return result
+
+
+schemas: st.SearchStrategy[Any] = st.recursive(
+    st.one_of(st.booleans(), st.just({}), _merged(st.booleans())), lambda inner: _merged(inner), max_leaves=6
+)
+
+
+@st.composite
+def documents(draw: st.DrawFn) -> dict[str, Any]:
+    """A whole schema, with two definitions that references may name."""
+    root = draw(schemas.filter(lambda schema: isinstance(schema, dict)))
+    return {**root, "$defs": {"one": draw(schemas), "two": draw(schemas)}}
+
+
+def write(value: Any) -> str:
+    """The text of an instance."""
+    return json.dumps(value, ensure_ascii=False)
+
+
+def random_text(expression: Expr, rng: random.Random, n_bytes: int) -> bytes | None:
+    """A legal text by a random walk of about `n_bytes`, then closed by the shortest way; None where there is none."""
+    stacks, text = recognizer.start(expression), b""
+    for _ in range(rng.randrange(n_bytes)):
+        if recognizer.accepts_end(stacks) and rng.random() < 0.3:
+            return text
+        masks = [mask for stack in recognizer.closure(stacks) if stack is not None for mask, _ in moves(stack[0])]
+        if not masks:
+            break
+        mask = rng.choice(masks)
+        byte = rng.choice([i for i in range(256) if mask >> i & 1])
+        text += bytes([byte])
+        stacks = recognizer.step(stacks, byte)
+    if recognizer.accepts_end(stacks):
+        return text
+    stack = next(iter(sorted(stacks, key=repr)))
+    while stack is not None:
+        rest = shortest(stack[0])
+        if rest is None:
+            return None
+        text, stack = text + rest, stack[1]
+    return text

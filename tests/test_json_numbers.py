@@ -1,0 +1,123 @@
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from domino_py.constraints.json_multiples import common_multiple, multiples, values_divide
+from domino_py.constraints.json_numbers import UNBOUNDED, Bounds, Digits, number_range
+from tokenizer_align.derivatives import is_productive
+from tokenizer_align.errors import TooComplex
+from tokenizer_align.expressions import EMPTY
+from tokenizer_align.recognizer import matches
+
+D = Decimal
+
+
+def accepted(bounds: Bounds, texts: str, is_integer: bool = False, digits: Digits = Digits()) -> str:  # noqa: B008
+    language = number_range(bounds, digits, is_integer)
+    return " ".join(text for text in texts.split() if matches(language, text.encode()))
+
+
+def test_range_compares_digit_by_digit() -> None:
+    texts = "0 0.99 1 1.0 1.25 4.999 5 5.0 5.01 5.7 6 15 -1"
+    assert accepted(Bounds(D(1), D(5)), texts) == "1 1.0 1.25 4.999 5 5.0"
+    assert accepted(Bounds(D(1), D(5), True, True), texts) == "1.25 4.999"
+    assert accepted(Bounds(D("0.99"), D("5.01"), True), texts) == "1 1.0 1.25 4.999 5 5.0 5.01"
+
+
+def test_range_of_negative_numbers_is_mirrored() -> None:
+    assert accepted(Bounds(D(-5)), "-6 -50 -5.5 -5 -1 0 12 - --1", is_integer=True) == "-5 -1 0 12"
+    assert accepted(Bounds(D("-1.5"), D("-0.5")), "-1.51 -1.5 -1 -0.5 -0.49 0 -2") == "-1.5 -1 -0.5"
+    assert accepted(Bounds(None, D(-10), False, True), "-10 -10.1 -11 -9 0 10") == "-10.1 -11"
+
+
+def test_minus_zero_is_offered_only_where_negative_numbers_are() -> None:
+    assert accepted(Bounds(D(0)), "-0 0 -0.0") == "0"
+    assert accepted(Bounds(D(-1)), "-0 0 -0.0") == "-0 0 -0.0"
+
+
+def test_bounds_longer_than_the_digits_option_still_fit() -> None:
+    two = Digits(2, 2, 1)
+    assert accepted(Bounds(D(1000)), "999 1000 9999 10000", digits=two, is_integer=True) == "1000 9999 10000"
+    assert accepted(Bounds(D("0.0005"), D("0.0006")), "0.0005 0.00055 0.0006", digits=two) == "0.0005 0.00055 0.0006"
+
+
+def test_contradictory_bounds_have_no_numbers() -> None:
+    assert number_range(Bounds(D(3), D(2)), UNBOUNDED, False) is EMPTY
+    assert not is_productive(number_range(Bounds(D(1), D(2), True, True), UNBOUNDED, True))
+
+
+def test_huge_and_tiny_bounds_are_exact() -> None:
+    huge = Bounds(D(10) ** 300)
+    assert accepted(huge, f"{10**300} {10**300 - 1} {10**301}", is_integer=True) == f"{10**300} {10**301}"
+    tiny = Bounds(D("1e-300"), None, True)
+    assert accepted(tiny, f"0.{'0' * 299}1 0.{'0' * 299}11 0") == f"0.{'0' * 299}11"
+
+
+def test_multiples_are_exact() -> None:
+    def kept(step: str, texts: str, bounds: Bounds = Bounds(), is_integer: bool = False) -> str:  # noqa: B008
+        language = multiples(bounds, [D(step)], Digits(), is_integer)
+        return " ".join(text for text in texts.split() if matches(language, text.encode()))
+
+    assert kept("0.5", "1.5 2 0.5 -3.5 0 0.3 1.25 2.75 2.50") == "1.5 2 0.5 -3.5 0 2.50"
+    assert kept("0.01", "0.01 12.3 12.345 7") == "0.01 12.3 7"
+    assert kept("7", "0 7 14 15 -21 7.0 70000007", is_integer=True) == "0 7 14 -21 70000007"
+    assert kept("3", "3 4 5 6 9 12", Bounds(D(4), D(10)), is_integer=True) == "6 9"
+    assert kept("64", "64 128 192 65", Bounds(D(65)), is_integer=True) == "128 192"
+    assert kept("0.3", "0.3 0.6 0.9 1.2 1 3") == "0.3 0.6 0.9 1.2 3"
+
+
+def test_several_divisors_become_one() -> None:
+    assert common_multiple([D(4), D(6)]) == 12 and common_multiple([D("0.4"), D("0.6")]) == D("1.2")
+
+
+def test_too_large_a_modulus_is_refused() -> None:
+    with pytest.raises(TooComplex, match="123456789"):
+        multiples(Bounds(), [D(123456789)], Digits(), True)
+
+
+decimals = st.builds(lambda n, places: D(n).scaleb(-places), st.integers(-5000, 5000), st.integers(0, 3))
+near = st.one_of(decimals, st.integers(-12, 12).map(D))
+bounds = st.builds(Bounds, st.none() | near, st.none() | near, st.booleans(), st.booleans())
+EDGES = ["0", "0.001", "-0.001", "1", "-1"]
+option = st.sampled_from([Digits(), UNBOUNDED])
+
+
+@given(bounds, st.booleans(), option, st.lists(near, min_size=1, max_size=12), st.integers(0, 2))
+def test_ranges_agree_with_decimal(
+    limits: Bounds, is_integer: bool, digits: Digits, values: list[Decimal], n_zeros: int
+) -> None:
+    language = number_range(limits, digits, is_integer)
+    near_bounds = [bound + D(step) for bound in (limits.lo, limits.hi) if bound is not None for step in EDGES]
+    for value in [*values, *near_bounds]:
+        text = f"{value:f}" + ("0" * n_zeros if "." in f"{value:f}" else "")
+        if value == 0 and text.startswith("-"):
+            continue
+        fits = limits.holds(D(text)) and not (is_integer and "." in text)
+        assert matches(language, text.encode()) == fits, text
+
+
+STEPS = ["2", "3", "5", "6", "7", "10", "12", "25", "0.5", "0.25", "0.01", "0.05", "0.3", "0.07", "1.5", "100"]
+
+
+@given(
+    bounds,
+    st.sampled_from([D(step) for step in STEPS]),
+    st.booleans(),
+    st.lists(st.integers(-300, 300), max_size=6),
+    st.lists(near, max_size=6),
+)
+def test_multiples_agree_with_decimal(
+    limits: Bounds, step: Decimal, is_integer: bool, counts: list[int], others: list[Decimal]
+) -> None:
+    language = multiples(limits, [step], Digits(), is_integer)
+    for value in [*(step * count for count in counts), *others]:
+        text = f"{value:f}"
+        text = text.rstrip("0").rstrip(".") if "." in text else text
+        if text in ("-0", ""):
+            continue
+        fits = limits.holds(value) and values_divide(value, step) and not (is_integer and "." in text)
+        assert matches(language, text.encode()) == fits, text

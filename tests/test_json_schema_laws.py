@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+import json
+import random
+from typing import Any
+
+import jsonschema
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+from domino_py.constraints.schema import json_schema
+from tests.schema_strategies import documents, random_text, values, write
+from tests.shared_data import shared_lines
+from tokenizer_align.errors import ConstraintError, EmptyLanguage, TooComplex, UnsupportedSchema
+
+# Tables kept beside the repository
+
+
+def test_cases_of_the_shared_table_are_right() -> None:
+    wrong, n_compiled = [], 0
+    for case in shared_lines("cases/constraints.jsonl"):
+        if case["kind"] != "json_schema":
+            continue
+        try:
+            constraint = json_schema(case["constraint"])
+        except ConstraintError:
+            continue
+        n_compiled += 1
+        wrong += [(case["id"], text) for text in case["accept"] if not constraint.matches(text)]
+        refused = case["reject"] + case.get("policy_reject", [])
+        wrong += [(case["id"], text) for text in refused if constraint.matches(text)]
+        wrong += [(case["id"], "compiled")] if case.get("expect_compile_error") else []
+    assert wrong == [] and n_compiled >= 70
+
+
+def test_suite_has_no_invalid_instance_accepted() -> None:
+    """Valid instances that are not offered are a matter of spelling: whole numbers as `1.0`, formats as annotations."""
+    wrong, spelling, n_right = [], 0, 0
+    for group in shared_lines("data/json_schema_test_suite.jsonl"):
+        if group["remote"] or "optional/" in group["id"]:
+            continue
+        schema = group["schema"]
+        if group["draft"] == "draft7" and isinstance(schema, dict):
+            schema = {"$schema": "http://json-schema.org/draft-07/schema#", **schema}
+        try:
+            constraint = json_schema(schema)
+        except ConstraintError:
+            continue
+        for test in group["tests"]:
+            found = constraint.matches(write(test["data"]))
+            if found and not test["valid"]:
+                wrong.append((group["id"], test["data"]))
+            elif found != test["valid"]:
+                spelling += 1
+            else:
+                n_right += 1
+    assert wrong == [] and spelling <= 30 and n_right >= 1000
+
+
+# Properties
+
+
+@settings(max_examples=350, suppress_health_check=list(HealthCheck))
+@given(documents(), st.lists(values, min_size=3, max_size=6))
+def test_drawn_schemas_agree_with_jsonschema(schema: dict[str, Any], instances: list[Any]) -> None:
+    try:
+        constraint = json_schema(schema)
+    except EmptyLanguage:
+        validator = jsonschema.Draft202012Validator(schema)
+        assert not any(validator.is_valid(instance) for instance in instances)
+        return
+    except (UnsupportedSchema, TooComplex):
+        assume(False)
+    validator = jsonschema.Draft202012Validator(schema)
+    for instance in instances:
+        assert constraint.matches(write(instance)) == validator.is_valid(instance), instance
+
+
+@settings(max_examples=150, suppress_health_check=list(HealthCheck))
+@given(documents(), st.integers(0, 2**32))
+def test_random_legal_texts_are_valid(schema: dict[str, Any], seed: int) -> None:
+    try:
+        constraint = json_schema(schema)
+    except (UnsupportedSchema, EmptyLanguage, TooComplex):
+        assume(False)
+    validator = jsonschema.Draft202012Validator(schema)
+    rng = random.Random(seed)
+    for _ in range(4):
+        text = random_text(constraint.expression, rng, 40)
+        assert text is not None and constraint.matches(text)
+        assert validator.is_valid(json.loads(text)), text
