@@ -186,9 +186,7 @@ class FormBuilder:
         """An object with these keys and no others, under a name in the definitions."""
         key = tp if isinstance(tp, collections.abc.Hashable) else id(tp)
         if key not in self._named:
-            name = self._free_name(
-                getattr(tp, "__name__", None) or getattr(typing.get_origin(tp), "__name__", "record")
-            )
+            name = self._free_name(str(getattr(typing.get_origin(tp) or tp, "__name__", "any")))
             readers: list[Reader] = []
             self._named[key] = (name, readers)
             self.definitions[name] = {}
