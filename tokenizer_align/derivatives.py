@@ -89,6 +89,17 @@ def _heads(node: Expr) -> Heads:
     raise ConstraintError(f"{node!r} needs a stack; it cannot stand inside an intersection or complement")
 
 
+def _seq_heads(node: Expr) -> Heads:
+    found: list[tuple[int, Expr]] = []
+    while node.kind == K_SEQ:
+        first, rest = node.args
+        found += [(mask, seq(after, rest)) for mask, after in heads(first)]
+        if not first.memo_nullable:
+            return _disjoint(found)
+        node = rest
+    return _disjoint(found + list(heads(node)))
+
+
 def _one_less(node: Expr) -> Expr:
     lo, hi = node.data
     return repeat(node.args[0], max(lo - 1, 0), None if hi is None else hi - 1)

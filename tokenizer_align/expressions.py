@@ -195,8 +195,8 @@ def literal_bytes(node: Expr) -> bytes | None:
 
 def seq(*parts: Expr) -> Expr:
     """The parts one after the other."""
-    result = EPSILON
-    for part in reversed(parts):
+    result = parts[-1] if parts else EPSILON  # as it is: a derivative in front of a long rest costs no more than itself
+    for part in reversed(parts[:-1]):
         for item in reversed(seq_parts(part)):
             result = _seq2(item, result)
         if result is EMPTY:
