@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from domino_py.bench.methods import Free, Method, Setting
 from domino_py.bench.quality import Judge
@@ -32,13 +33,13 @@ class Plan:
     n_rounds: int = 2
     n_prompts: int | None = None
 
-    def prompts(self, workload: Workload) -> tuple[str, ...]:
-        return workload.prompts[: self.n_prompts]
+    def questions(self, workload: Workload) -> tuple[str, ...]:
+        return workload.questions[: self.n_prompts]
 
 
 def n_steps_of(plan: Plan) -> int:
     """How often `measure` calls its `on_step`."""
-    return sum(len(plan.prompts(w)) * plan.n_rounds * (len(plan.methods) + 1) for w in plan.workloads)
+    return sum(len(plan.questions(w)) * plan.n_rounds * (len(plan.methods) + 1) for w in plan.workloads)
 
 
 def measure(setting: Setting, plan: Plan, on_step: OnStep = lambda _: None) -> list[Cell]:
@@ -71,7 +72,7 @@ class _Workbench:
         self._n_rounds = plan.n_rounds
         self._free = Free(setting)
         self._free_rounds: list[list[Run]] = []
-        self._prompts = [_chat_ids(setting, prompt) for prompt in plan.prompts(workload)]
+        self._prompts = [_prompt_ids(setting, workload, question) for question in plan.questions(workload)]
         self._lanes = [_Lane(method) for method in plan.methods]
 
     def cells(self) -> list[Cell]:
@@ -167,11 +168,13 @@ def _time_of(free: Run, n_tokens: int) -> float:
     return free.token_times_s[min(n_tokens, len(free.token_times_s)) - 1] if n_tokens else free.token_times_s[0]
 
 
-def _chat_ids(setting: Setting, prompt: str) -> list[int]:
-    tokenizer = setting.tokenizer
-    chat = [{"role": "user", "content": prompt}] if getattr(tokenizer, "chat_template", None) else prompt
-    ((ids), _) = prompts_to_ids(chat, tokenizer, setting.vocabulary.n_rows)
-    return list(ids[0])
+def _prompt_ids(setting: Setting, workload: Workload, question: str) -> list[int]:
+    """The chat's tokens; without a chat template, those of its texts one after the other."""
+    chat: Any = workload.messages(question)
+    if not getattr(setting.tokenizer, "chat_template", None):
+        chat = "\n\n".join(message["content"] for message in chat) + "\n\n"
+    (ids,), _ = prompts_to_ids(chat, setting.tokenizer, setting.vocabulary.n_rows)
+    return list(ids)
 
 
 def _reason(error: Exception) -> str:

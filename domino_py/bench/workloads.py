@@ -2,8 +2,8 @@
 
 They span what constraints do to drafts: an enum schema is nearly all determined, nested extraction is half keys and
 half copied text, a reasoning record is mostly free strings, free JSON has no keys to guess, and a telephone number is a
-regex without structure. Prompts name the keys, as one does in practice, so that the model's own choice is near the
-schema.
+regex without structure. Chats show an example or two, as one does with a small model, so that its own choice is near
+the constraint.
 """
 
 from __future__ import annotations
@@ -23,24 +23,31 @@ class Workload:
     """One task. Exactly one of `schema_text` and `pattern` is set, or neither: then any JSON value is legal.
 
     Attributes:
-        prompts: user messages for the chat template. schema_text: a JSON Schema. pattern: a regex without classes whose
-            meaning differs between engines. max_new_tokens: more than good answers need.
+        instruction: what to do, before every question. examples: questions and answers that come first. questions: one
+            text each. max_new_tokens: more than good answers need. schema_text: a JSON Schema. pattern: a regex without
+            classes whose meaning differs between engines.
     """
 
     name: str
     title: str
-    prompts: tuple[str, ...]
+    instruction: str
+    examples: tuple[tuple[str, str], ...]
+    questions: tuple[str, ...]
     max_new_tokens: int
     schema_text: str | None = None
     pattern: str | None = None
 
+    def messages(self, question: str) -> list[dict[str, str]]:
+        """The chat that asks a question."""
+        chat = []
+        for asked, answer in self.examples:
+            chat.append({"role": "user", "content": f"{self.instruction}\n\n{asked}"})
+            chat.append({"role": "assistant", "content": answer})
+        return [*chat, {"role": "user", "content": f"{self.instruction}\n\n{question}"}]
+
     @property
     def is_json(self) -> bool:
         return self.pattern is None
-
-    @property
-    def schema(self) -> dict[str, Any] | None:
-        return None if self.schema_text is None else dict(json.loads(self.schema_text))
 
     def constraint(self) -> Constraint:
         """The workload's constraint in this library, with default options."""
@@ -125,28 +132,24 @@ _REASONING = _closed(
     }
 )
 
-_TICKET = (
-    'Decide about a refund request. Reply with a JSON object like {{"action": "approve", "score": "low"}} where action '
-    "is approve, reject or escalate and score, the risk, is low, mid or high.\n\nRequest: {}"
+_MUG = '{"action": "approve", "score": "low"}'
+_ANN = (
+    '{"customer": {"name": "Ann Bell", "city": "York"}, "items": [{"product": "pen", "quantity": 3, "unit_price": '
+    '1.5}], "total": 4.5, "express": true}'
 )
-_EXTRACT = (
-    'Extract the order from the text as a JSON object with the keys "customer" (with "name" and "city"), "items" (a '
-    'list, each with "product", "quantity" and "unit_price"), "total" and "express".\n\nText: {}'
-)
-_SOLVE = (
-    'Solve the problem. Reply with a JSON object with "steps", a list of objects like {{"thought": "..."}}, and '
-    '"answer", a number.\n\nProblem: {}'
-)
-_PHONE = "What is the telephone number in this text? Reply with the number like (555) 010-9999 only.\n\nText: {}"
+_PENS = '{"steps": [{"thought": "4 + 2 = 6 pens."}, {"thought": "6 - 1 = 5 pens."}], "answer": 5}'
+_LUNCH = '{"event": "lunch", "guests": ["Sam", "Ines"], "day": "Friday", "time": "12:30", "paid": true}'
 
 WORKLOADS = (
     Workload(
         "enum",
         "enum schema",
+        "Decide about the refund request: approve, reject or escalate it, with a risk score of low, mid or high.",
+        (("The mug arrived broken. I attach a photo and the receipt.", _MUG),),
         (
-            _TICKET.format("The mug arrived broken. I attach a photo and the receipt from last week."),
-            _TICKET.format("I bought this laptop two years ago, lost the receipt and want my money back now."),
-            _TICKET.format("Someone else used my card for this order of 4,000 dollars. Please help."),
+            "The blender stopped working after two days. I have the receipt from last week.",
+            "I bought this laptop two years ago, lost the receipt and want my money back now.",
+            "There are three charges from your shop on my card that I know nothing about.",
         ),
         max_new_tokens=48,
         schema_text=json.dumps(_DECISION),
@@ -154,44 +157,48 @@ WORKLOADS = (
     Workload(
         "extract",
         "nested extraction",
+        "Extract the order as JSON.",
+        (("Ann Bell from York here. 3 pens at 1.50 please, 4.50 in all, and by express.", _ANN),),
         (
-            _EXTRACT.format(
-                "Dear team, this is Maria Lindqvist from Uppsala. Please send me 2 desk lamps at 34.50 each and 1 "
-                "office chair at 129.00. That makes 198.00 in all. There is no hurry, normal post will do."
-            ),
-            _EXTRACT.format(
-                "Order confirmation. Kofi Mensah, Accra: 12 notebooks (3.20 each), express delivery. Total 38.40."
-            ),
+            "Dear team, this is Maria Lindqvist from Uppsala. Please send me 2 desk lamps at 34.50 each and 1 office "
+            "chair at 129.00. That makes 198.00 in all. There is no hurry, normal post will do.",
+            "Order confirmation. Kofi Mensah, Accra: 12 notebooks (3.20 each). Total 38.40, express delivery.",
         ),
-        max_new_tokens=220,
+        max_new_tokens=200,
         schema_text=json.dumps(_ORDER),
     ),
     Workload(
         "reasoning",
         "reasoning record",
+        "Solve the problem step by step. Answer in JSON.",
+        (("Ann has 4 pens and gets 2 more. Then she gives 1 away. How many has she?", _PENS),),
         (
-            _SOLVE.format("Tom has 12 apples. He gives 5 to Ann and buys 3 more. How many apples has he now?"),
-            _SOLVE.format("A train travels 60 miles an hour for 3 hours. How far does it go?"),
+            "Tom has 12 apples. He eats 5 of them and then buys 3 more. How many apples has he now?",
+            "A train travels 60 miles an hour for 3 hours. How many miles does it go?",
         ),
-        max_new_tokens=200,
+        max_new_tokens=160,
         schema_text=json.dumps(_REASONING),
     ),
     Workload(
         "json",
         "free JSON",
+        "Write the note as JSON.",
+        (("Lunch with Sam and Ines on Friday at half past twelve, my treat.", _LUNCH),),
         (
-            "Describe the planet Mars as a small JSON object with a name, a color, its moons and its diameter in km.",
-            "Write a small JSON object for a recipe: its title, three ingredients and the minutes it takes.",
+            "Dinner with Tom, Lucy and Raj on Monday at seven, everybody pays for themselves.",
+            "Flight LH 441 to Houston, 14 May, leaves at 9:55 from gate B22. Seats 31A and 31B.",
         ),
-        max_new_tokens=120,
+        max_new_tokens=100,
     ),
     Workload(
         "phone",
         "telephone-number regex",
+        "Give only the telephone number of the text.",
+        (("Call 404-555-0182 before noon.", "(404) 555-0182"),),
         (
-            _PHONE.format("You can reach our office at 212 555 0148 from nine to five, except on Sundays."),
-            _PHONE.format("Dr. Okafor's practice has moved. Her new line is 617.555.0193, fax 617.555.0194."),
-            _PHONE.format("lost cat!!! grey, answers to Mimi. call 303-555-0127 any time, reward"),
+            "You can reach our office at 212 555 0148 from nine to five, except on Sundays.",
+            "Dr. Okafor's practice has moved. Her new line is 617.555.0193.",
+            "lost cat!!! grey, answers to Mimi. call 303-555-0127 any time, reward",
         ),
         max_new_tokens=24,
         pattern=r"\([0-9]{3}\) [0-9]{3}-[0-9]{4}",
