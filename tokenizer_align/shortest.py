@@ -64,16 +64,23 @@ def shortest(node: Expr) -> bytes | None:
 
 
 def _relax(node: Expr, known: Known) -> bytes | None:
-    while True:
-        before = dict(known)
-        value = _shortest(node, known)
-        for rule in list(known):
-            known[rule] = _better(known[rule], _shortest(rule.body, known))
-        if known == before:
-            for rule, text in known.items():
-                if text is not None and rule.body.memo_shortest is None:
-                    rule.body.memo_shortest = text
-            return value
+    value = _shortest(node, known)
+    found: list[Rule] = []
+    while len(found) < len(known):  # the rules that can be reached, callers first
+        for rule in list(known)[len(found) :]:
+            found.append(rule)
+            known[rule] = _shortest(rule.body, known)
+    changed = True
+    while changed:
+        changed = False
+        for rule in reversed(found):
+            text = _better(known[rule], _shortest(rule.body, known))
+            if text != known[rule]:
+                known[rule], changed = text, True
+    for rule, final in known.items():
+        if final is not None and rule.body.memo_shortest is None:
+            rule.body.memo_shortest = final
+    return _shortest(node, known) if known else value
 
 
 def _shortest(node: Expr, known: Known) -> bytes | None:
@@ -89,9 +96,8 @@ def _shortest(node: Expr, known: Known) -> bytes | None:
     if kind == K_LIT:
         return bytes(node.data)
     if kind == K_CALL:
-        if node.data not in known:
-            known[node.data] = None
-        return known[node.data]
+        final = node.data.body.memo_shortest
+        return final if final is not None else known.setdefault(node.data, None)
     if kind == K_SEQ:
         parts = [_shortest(part, known) for part in seq_parts(node)]
         return None if None in parts else b"".join(part for part in parts if part is not None)
