@@ -28,16 +28,11 @@ _QUICK_PROMPTS, _QUICK_ROUNDS, _ROUNDS = 1, 1, 2
 
 def run(arguments: Sequence[str]) -> int:
     """Run the command with these arguments; the exit code. Raises DominoError for wrong use."""
-    import click
-
     command = typer.main.get_command(app)
     try:
-        command.main(list(arguments), prog_name="domino bench", standalone_mode=False)
-    except click.exceptions.Exit as exit_:
-        return int(exit_.exit_code)
-    except click.exceptions.ClickException as error:
-        error.show()
-        return int(error.exit_code)
+        command.main(list(arguments), prog_name="domino bench")
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else int(end.code is not None)
     return 0
 
 
