@@ -175,4 +175,5 @@ def _each(value: float, n_tokens: int) -> str:
 
 
 def _cost(one: Intervention) -> str:
-    return "∞" if math.isinf(one.cost) else f"{one.cost:.2f}"
+    cost = "∞" if math.isinf(one.cost) else f"{one.cost:.2f}"
+    return f"{cost} (to end in time)" if one.because == "budget" else cost
