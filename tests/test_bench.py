@@ -224,10 +224,11 @@ def test_illegal_and_invalid_outputs_are_counted_as_such(setting: Setting) -> No
 def test_cell_of_adds_prompts_up_and_takes_medians_of_rounds() -> None:
     rounds = [[Run((1, 2), 2.0, 1, mask_s=0.01), Run((3, 4), 4.0, 2, mask_s=0.03)]] * 3
     qualities = [Quality("ab", 2, 2, True, False, -1.0, 1, 0.5), Quality("cdef", 2, 4, True, True, -2.0, 0, None)]
-    cell = cell_of("w", "m", rounds, qualities, [Timing(6.0, 3.0), Timing(6.0, 6.0), Timing(9.0, 6.0)], 0.1)
+    timings = [[Timing(2.0, 1.0), Timing(4.0, 2.0)], [Timing(6.0, 6.0)], [Timing(9.0, 6.0)]]
+    cell = cell_of("w", "m", rounds, qualities, timings, 0.1)
     assert (cell.n_tokens, cell.forward_passes, cell.passes_per_token) == (4, 3, 0.75)
     assert (cell.n_outputs, cell.n_matching, cell.n_valid) == (2, 2, 1)
-    assert cell.time_ratio == 1.5 and cell.time_ratios == (2.0, 1.0, 1.5)
+    assert cell.time_ratio == 1.5 and cell.time_ratios == (2.0, 2.0, 1.0, 1.5) and cell.elapsed_s == 6.0
     assert cell.perplexity_per_byte == pytest.approx(math.exp(3 / 6))
     assert cell.noncanonical_tokens == 1 and cell.alignment_gap is None
     assert cell.mask_ms_per_token == pytest.approx(10.0)

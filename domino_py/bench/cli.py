@@ -23,7 +23,7 @@ __all__ = ["run"]
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
 
-_QUICK_PROMPTS, _QUICK_ROUNDS, _ROUNDS = 1, 1, 2
+_QUICK_PROMPTS = 1
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -38,10 +38,8 @@ def run(arguments: Sequence[str]) -> int:
 
 @app.command()
 def bench(
-    quick: Annotated[
-        bool, typer.Option("--quick", help="One prompt a workload, one round: under two minutes.")
-    ] = False,
-    rounds: Annotated[int | None, typer.Option(min=1, help="How often everything is timed (default 2).")] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="One prompt a workload: under two minutes.")] = False,
+    rounds: Annotated[int, typer.Option(min=1, help="How often everything is timed.")] = 1,
     workload: Annotated[list[str] | None, typer.Option(help="Only this workload; repeat the option.")] = None,
     method: Annotated[list[str] | None, typer.Option(help="Only this method; repeat the option.")] = None,
     peers: Annotated[bool, typer.Option("--peers/--no-peers", help="Run other libraries where installed.")] = True,
@@ -58,7 +56,7 @@ def bench(
 
     from domino_py.bench.measure import Plan
     from domino_py.bench.methods import Setting
-    from domino_py.bench.report import as_json, as_markdown, print_results
+    from domino_py.bench.report import WIDE, as_json, as_markdown, print_results
     from domino_py.bench.workloads import WORKLOADS, workload_named
     from domino_py.cli.loading import load_model
 
@@ -66,9 +64,10 @@ def bench(
     torch.set_num_threads(threads)
     setting = Setting.of(*load_model(model, dtype, device))
     methods, absent = _methods(setting, method, peers)
-    n_rounds = rounds or (_QUICK_ROUNDS if quick else _ROUNDS)
-    plan = Plan(chosen, methods, n_rounds, _QUICK_PROMPTS if quick else None)
+    plan = Plan(chosen, methods, rounds, _QUICK_PROMPTS if quick else None)
     console = Console()
+    if not console.is_terminal:
+        console = Console(width=WIDE)  # a file has no width
     results = _measured(setting, plan, absent, model or "SmolLM2-135M-Instruct", Console(stderr=True))
     print_results(console, results, show=show)
     out.mkdir(parents=True, exist_ok=True)

@@ -30,7 +30,7 @@ class Plan:
 
     workloads: Sequence[Workload]
     methods: Sequence[Method]
-    n_rounds: int = 2
+    n_rounds: int = 1
     n_prompts: int | None = None
 
     def questions(self, workload: Workload) -> tuple[str, ...]:
@@ -132,10 +132,10 @@ class _Workbench:
         if lane.failure:
             return Cell(self._workload.name, lane.method.name, failure=lane.failure)
         timings = [
-            Timing(
-                sum(run.elapsed_s for run in runs),
-                sum(_time_of(free_run, len(run.token_ids)) for run, free_run in zip(runs, free, strict=True)),
-            )
+            [
+                Timing(run.elapsed_s, _time_of(free_run, len(run.token_ids)))
+                for run, free_run in zip(runs, free, strict=True)
+            ]
             for runs, free in zip(lane.rounds, self._free_rounds, strict=True)
         ]
         qualities = self._qualities([run.token_ids for run in lane.rounds[0]])
@@ -149,9 +149,7 @@ class _Workbench:
             ids = run.token_ids
             n_before_end = next((i for i, token in enumerate(ids) if token in ends), len(ids))
             texts.append(ids[:n_before_end])
-        timings = [
-            Timing(sum(run.elapsed_s for run in free), sum(run.elapsed_s for run in free)) for free in self._free_rounds
-        ]
+        timings = [[Timing(run.elapsed_s, run.elapsed_s) for run in free] for free in self._free_rounds]
         return cell_of(
             self._workload.name, FREE_NAME, self._free_rounds, self._qualities(texts), timings, prepare_s=0.0
         )

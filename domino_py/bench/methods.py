@@ -177,5 +177,5 @@ def own_methods(setting: Setting) -> list[Method]:
         Naive(setting),
         Exact(setting, "exact", "exact masks, no drafts", speculate=False),
         Exact(setting, "domino", "domino", speculate="auto"),
-        Exact(setting, "domino-always", "domino, always drafting", speculate=True),
+        Exact(setting, "domino-always", "domino, always drafts", speculate=True),
     ]

@@ -25,11 +25,13 @@ HEADS = (
     "mask ms/token",
     "drafts",
 )
+WIDE = 125  # columns of a terminal that shows everything
+LEFT_OUT_IF_NARROW = ("valid", "passes", "drafts")
 NOTES = (
     "legal: outputs that the library's slow recognizer accepts; valid: that jsonschema (or `re`) accepts.",
     "passes: calls of the model, the prompt's included.",
     "time ratio: wall time over that of unconstrained generation of the same number of tokens in the same round, the "
-    "prompt's pass included in both; median over rounds (lowest-highest).",
+    "prompt's pass included in both; median over rounds (lowest-highest of all rounds and prompts).",
     "perpl./byte, gap: under the unconstrained model; gap = log P(canonical tokens of the text) - log P(the tokens).",
     "mask ms/token: of peers, their whole logits processor. drafts: accepted of drafted.",
     "The unconstrained row runs past its end to the length of the longest output; its text is judged up to its end.",
@@ -52,11 +54,11 @@ class Results:
     elapsed_s: float = 0.0
 
 
-def columns_of(cell: Cell, title: str) -> tuple[str, ...]:
-    """One table row."""
-    spread = ""
-    if len(cell.time_ratios) > 1 and cell.method != "unconstrained":
-        spread = f" ({min(cell.time_ratios):.2f}-{max(cell.time_ratios):.2f})"
+def columns_of(cell: Cell, title: str, *, spread: bool = True) -> tuple[str, ...]:
+    """One table row; with `spread`, the lowest and highest time ratio too."""
+    extremes = ""
+    if spread and len(cell.time_ratios) > 1 and cell.method != "unconstrained":
+        extremes = f" ({min(cell.time_ratios):.2f}-{max(cell.time_ratios):.2f})"
     return (
         title,
         f"{cell.n_matching}/{cell.n_outputs}",
@@ -64,7 +66,7 @@ def columns_of(cell: Cell, title: str) -> tuple[str, ...]:
         str(cell.n_tokens),
         str(cell.forward_passes),
         _number(cell.passes_per_token, 2),
-        _number(cell.time_ratio, 2) + spread,
+        _number(cell.time_ratio, 2) + extremes,
         _number(cell.perplexity_per_byte, 3),
         _number(cell.noncanonical_tokens, 0),
         _number(cell.alignment_gap, 2),
@@ -121,14 +123,19 @@ def print_results(console: Any, results: Results, *, show: bool) -> None:
 
     for name, title in results.workloads.items():
         table = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", title_style="bold", pad_edge=False)
-        for index, head in enumerate(HEADS):
-            table.add_column(head, justify="right" if index else "left", overflow="fold")
+        places = [i for i, head in enumerate(HEADS) if console.width >= WIDE or head not in LEFT_OUT_IF_NARROW]
+        for place in places:
+            head = HEADS[place].replace(" ", "\n").replace("/", "\n/") if place else HEADS[place]
+            table.add_column(head, justify="right" if place else "left", no_wrap=not place)
         mine = [cell for cell in results.cells if cell.workload == name]
         for cell in mine:
-            table.add_row(
-                *(Text(part) for part in _row(cell, results)), style="bold" if cell.method == "domino" else ""
-            )
+            row = columns_of(cell, results.methods[cell.method], spread=console.width >= WIDE)
+            if not cell.failure:
+                table.add_row(*(Text(row[i]) for i in places), style="bold" if cell.method == "domino" else "")
         console.print(table)
+        for cell in mine:
+            if cell.failure:
+                console.print(Text(f"{results.methods[cell.method]}: {cell.failure}", style="dim"))
         if show:
             for cell in mine:
                 for number, text in enumerate(cell.texts, 1):

@@ -53,7 +53,7 @@ class Quality:
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """All prompts of a workload in one round: what a method took, and free generation of as many tokens."""
+    """What a method took for one prompt in one round, and what free generation of as many tokens took."""
 
     elapsed_s: float
     free_s: float
@@ -68,7 +68,8 @@ class Cell:
     """One method on one workload: sums over the prompts; times are medians over the rounds.
 
     `time_ratio` is wall time over the time that unconstrained generation takes for the same number of tokens, measured
-    in the same round. `failure` says why there is nothing, or what was left out.
+    in the same round; `time_ratios` has it for each round and prompt. `failure` says why there is
+    nothing.
     """
 
     workload: str
@@ -101,10 +102,10 @@ def cell_of(
     method: str,
     rounds: Sequence[Sequence[Run]],
     qualities: Sequence[Quality],
-    timings: Sequence[Timing],
+    timings: Sequence[Sequence[Timing]],
     prepare_s: float,
 ) -> Cell:
-    """Put a method's rounds (each with one run a prompt) and the qualities of its outputs together."""
+    """Put a method's rounds, at least one, each with one run and timing a prompt, and its outputs together."""
     first = rounds[0]
     n_tokens = sum(len(run.token_ids) for run in first)
     n_passes = sum(run.forward_passes for run in first)
@@ -112,7 +113,7 @@ def cell_of(
     has_masks = any(run.mask_s is not None for run in first)
     n_bytes = sum(quality.n_bytes for quality in qualities)
     logprob = math.fsum(quality.logprob for quality in qualities)
-    ratios = tuple(timing.ratio for timing in timings)
+    totals = [Timing(sum(one.elapsed_s for one in timed), sum(one.free_s for one in timed)) for timed in timings]
     return Cell(
         workload=workload,
         method=method,
@@ -122,9 +123,9 @@ def cell_of(
         n_tokens=n_tokens,
         forward_passes=n_passes,
         passes_per_token=n_passes / n_tokens if n_tokens else None,
-        time_ratio=median(ratios) if ratios else None,
-        time_ratios=ratios,
-        elapsed_s=median(timing.elapsed_s for timing in timings) if timings else None,
+        time_ratio=median(total.ratio for total in totals),
+        time_ratios=tuple(one.ratio for timed in timings for one in timed),
+        elapsed_s=median(total.elapsed_s for total in totals),
         mask_ms_per_token=1e3 * median(masks) / n_tokens if has_masks and n_tokens else None,
         n_drafted=sum(run.n_drafted for run in first),
         n_accepted=sum(run.n_accepted for run in first),

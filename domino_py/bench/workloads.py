@@ -149,7 +149,6 @@ WORKLOADS = (
         (
             "The blender stopped working after two days. I have the receipt from last week.",
             "I bought this laptop two years ago, lost the receipt and want my money back now.",
-            "There are three charges from your shop on my card that I know nothing about.",
         ),
         max_new_tokens=48,
         schema_text=json.dumps(_DECISION),
@@ -160,9 +159,9 @@ WORKLOADS = (
         "Extract the order as JSON.",
         (("Ann Bell from York here. 3 pens at 1.50 please, 4.50 in all, and by express.", _ANN),),
         (
-            "Dear team, this is Maria Lindqvist from Uppsala. Please send me 2 desk lamps at 34.50 each and 1 office "
-            "chair at 129.00. That makes 198.00 in all. There is no hurry, normal post will do.",
             "Order confirmation. Kofi Mensah, Accra: 12 notebooks (3.20 each). Total 38.40, express delivery.",
+            "Dear team, this is Maria Lindqvist from Uppsala. Please send me 2 desk lamps at 34.50 each. That makes "
+            "69.00 in all. There is no hurry, normal post will do.",
         ),
         max_new_tokens=200,
         schema_text=json.dumps(_ORDER),
@@ -186,7 +185,7 @@ WORKLOADS = (
         (("Lunch with Sam and Ines on Friday at half past twelve, my treat.", _LUNCH),),
         (
             "Dinner with Tom, Lucy and Raj on Monday at seven, everybody pays for themselves.",
-            "Flight LH 441 to Houston, 14 May, leaves at 9:55 from gate B22. Seats 31A and 31B.",
+            "Lost cat, grey, answers to Mimi, last seen near the station on Sunday.",
         ),
         max_new_tokens=100,
     ),
@@ -198,7 +197,6 @@ WORKLOADS = (
         (
             "You can reach our office at 212 555 0148 from nine to five, except on Sundays.",
             "Dr. Okafor's practice has moved. Her new line is 617.555.0193.",
-            "lost cat!!! grey, answers to Mimi. call 303-555-0127 any time, reward",
         ),
         max_new_tokens=24,
         pattern=r"\([0-9]{3}\) [0-9]{3}-[0-9]{4}",
