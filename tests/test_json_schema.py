@@ -102,6 +102,22 @@ def test_ignored_keywords_widen_and_are_listed() -> None:
     assert [problem.pointer for problem in constraint.ignored] == ["/properties/a/not"]
 
 
+def test_ignoring_never_narrows() -> None:
+    """Without the pattern, additionalProperties alone would forbid the keys that the pattern admits."""
+    schema = {"type": "object", "patternProperties": {"(": {}}, "additionalProperties": False}
+    assert json_schema(schema, on_unsupported="ignore").matches('{"x":1}')
+    several = {"properties": {"a": {}}, "patternProperties": {"^x": {"type": "null"}, "^y": {"type": "boolean"}}}
+    constraint = json_schema(several, on_unsupported="ignore")
+    assert constraint.matches('{"a":1,"x":null,"y":true}') and len(constraint.ignored) == 1
+
+
+def test_what_is_unsupported_only_in_combination_is_ignored_too() -> None:
+    schema = {"type": "array", "items": {"type": "integer"}, "uniqueItems": True, "maxItems": 2}
+    constraint = json_schema(schema, on_unsupported="ignore")
+    assert constraint.matches("[1,1]") and not constraint.matches("[1,2,3]")
+    assert [problem.pointer for problem in constraint.ignored] == ["/uniqueItems"]
+
+
 def test_unknown_option_values_name_the_nearest() -> None:
     with pytest.raises(InvalidOption, match="compact"):
         json_schema({}, whitespace="compat")  # type: ignore[arg-type]

@@ -76,7 +76,6 @@ def _check_schema(constraint: Constraint) -> list[Problem]:
 
 def _find_contradictions(constraint: Constraint, compiler: SchemaCompiler) -> list[Problem]:
     """Build everything: what can never be satisfied is an error at the root and a warning below."""
-    compiler.value([""])
     try:
         constraint.validate()
         compiler.build_ahead()

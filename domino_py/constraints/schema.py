@@ -6,6 +6,7 @@ Every keyword is enforced exactly, or the schema is refused with all reasons and
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 from tokenizer_align.derivatives import is_productive
@@ -78,18 +79,33 @@ def build(constraint: Constraint) -> tuple[Expr, tuple[Problem, ...]]:
     """The expression of a `json_schema` or `type` constraint, and what was left out on request."""
     document = Document(read_source(constraint.source))
     compiler, support = prepare(document, constraint)
-    ignored = tuple(problem for _, _, problem in support.unsupported)
-    if support.is_risky:
-        compiler.build_ahead()
-    root = compiler.value([""])
-    if support.n_levels > DEEP_LEVELS:
-        for pointer in reversed(support.reached):
-            is_productive(compiler.value([pointer]))
-    if not is_productive(root):
+    ignored = [problem for _, _, problem in support.unsupported]
+    while True:
+        try:
+            is_possible = _decide(compiler, support)
+            break
+        except RecursionError:
+            raise UnsupportedSchema([Problem("", None, "nested too deeply")]) from None
+        except UnsupportedSchema as error:
+            if constraint.option("on_unsupported") != "ignore" or not all(p.keyword for p in error.problems):
+                raise
+            ignored += error.problems
+            compiler = make_compiler(document, constraint, compiler.dropped | dropped_keywords(error.problems))
+    if not is_possible:
         found = list(compiler.contradictions.values())[:MAX_SHOWN]
         raise EmptyLanguage("no JSON value satisfies the schema" + (":" if found else ""), found)
     outer = compiler.style.outer
-    return seq(outer, root, outer), ignored
+    return seq(outer, compiler.value([""]), outer), tuple(ignored)
+
+
+def _decide(compiler: SchemaCompiler, support: Support) -> bool:
+    """Whether any value satisfies the schema. Raises UnsupportedSchema for what shows only once parts are combined."""
+    if support.n_levels > DEEP_LEVELS:
+        for pointer in reversed(support.reached):
+            is_productive(compiler.value([pointer]))
+    if support.is_risky:
+        compiler.build_ahead()
+    return is_productive(compiler.value([""]))
 
 
 def prepare(document: Document, constraint: Constraint) -> tuple[SchemaCompiler, Support]:
@@ -104,9 +120,25 @@ def prepare(document: Document, constraint: Constraint) -> tuple[SchemaCompiler,
     if refused:
         raise UnsupportedSchema(refused)
     if support.unsupported:
-        dropped = frozenset((pointer, name) for pointer, name, _ in support.unsupported if name != "oneOf")
-        compiler = make_compiler(document, constraint, dropped)
+        problems = [problem for _, _, problem in support.unsupported]
+        compiler = make_compiler(document, constraint, dropped_keywords(problems))
     return compiler, support
+
+
+def dropped_keywords(problems: Sequence[Problem]) -> frozenset[tuple[str, str]]:
+    """(pointer, keyword) of what is left out, so that the language only gets wider.
+
+    `oneOf` stays, since it is built as anyOf; without `properties` or `patternProperties`, the
+    `additionalProperties` beside them would forbid more than before.
+    """
+    found = set()
+    for problem in problems:
+        pointer, name = problem.pointer.removesuffix(f"/{problem.keyword}"), problem.keyword or ""
+        if name != "oneOf":
+            found.add((pointer, name))
+        if name in ("properties", "patternProperties"):
+            found.add((pointer, "additionalProperties"))
+    return frozenset(found)
 
 
 def make_compiler(

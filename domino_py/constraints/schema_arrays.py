@@ -41,7 +41,8 @@ def array_expression(compiler: SchemaCompiler, places: list[str]) -> Expr:
         if texts is not None:
             return _distinct_items(compiler, texts, lo, hi)
         if not compiler.merges_repeats or lo > 1:
-            raise UnsupportedSchema([_unique_problem(places[0])])
+            asking = next(pointer for pointer in places if compiler.keywords(pointer).get("uniqueItems"))
+            raise UnsupportedSchema([_unique_problem(asking)])
     return _list_of(compiler, items, rest, lo, hi)
 
 

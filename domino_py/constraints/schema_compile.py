@@ -252,6 +252,7 @@ class SchemaCompiler:
 
     def build_ahead(self) -> None:
         """Build every node that can be reached. Raises UnsupportedSchema with all that cannot be built."""
+        self.value([""])
         problems: list[Problem] = []
         done = 0
         while done < len(self._rules):

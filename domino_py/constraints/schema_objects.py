@@ -122,7 +122,7 @@ def _key_classes(
     """The classes of undeclared keys that may have a value."""
     if len(patterns) > MAX_PATTERNS:
         message = f"more than {MAX_PATTERNS} patterns for the keys of one object"
-        raise UnsupportedSchema([Problem(places[0], "patternProperties", message)])
+        raise UnsupportedSchema([_problem(compiler, places, "patternProperties", message)])
     declared = words(canonical_text(key) for key in keys)
     by_value: dict[Expr, list[Expr]] = {}
     for bits in range(1 << len(patterns)):
@@ -168,7 +168,9 @@ def _object_of(compiler: SchemaCompiler, places: list[str], members: list[Member
     if hi is not None and (hi < max(lo, n_required)):
         return EMPTY
     if classes and lo > n_required + 1:
-        raise UnsupportedSchema([_count_problem(places, "minProperties")])
+        message = f'"minProperties" above {n_required + 1} is not supported where undeclared keys are allowed,'
+        hint = "The same undeclared key could be written twice; set additionalProperties to false."
+        raise UnsupportedSchema([_problem(compiler, places, "minProperties", message, hint)])
     if not members and not classes:
         return seq(start, close) if lo == 0 else EMPTY
     if not members:
@@ -178,7 +180,9 @@ def _object_of(compiler: SchemaCompiler, places: list[str], members: list[Member
         some = EMPTY if hi == 0 else seq(member, repeat(seq(comma, member), max(lo - 1, 0), more))
         return in_frame(seq(start, alt(close if lo == 0 else EMPTY, seq(some, close))))
     if len(classes) > 1:
-        raise UnsupportedSchema([_classes_problem(places)])
+        message = "declared keys beside several kinds of undeclared keys are not supported yet"
+        hint = 'Set additionalProperties to false or use one pattern, or pass on_unsupported="ignore".'
+        raise UnsupportedSchema([_problem(compiler, places, "patternProperties", message, hint)])
     extra = classes[0] if classes else None
     spec = MemberSpec(
         tuple(members),
@@ -204,15 +208,9 @@ def _count_bounds(compiler: SchemaCompiler, places: list[str]) -> tuple[int, int
     return lo, hi
 
 
-def _count_problem(places: list[str], keyword: str) -> Problem:
-    message = (
-        f'"{keyword}" above the number of required keys plus one is not supported where undeclared keys are allowed,'
-    )
-    hint = "The same undeclared key could be written twice; set additionalProperties to false."
-    return Problem(places[0], keyword, message, hint=hint)
-
-
-def _classes_problem(places: list[str]) -> Problem:
-    message = "declared keys beside several kinds of undeclared keys are not supported yet"
-    hint = 'Set additionalProperties to false or use one pattern, or pass on_unsupported="ignore".'
-    return Problem(places[0], "patternProperties", message, hint=hint)
+def _problem(
+    compiler: SchemaCompiler, places: list[str], keyword: str, message: str, hint: str | None = None
+) -> Problem:
+    """A problem at the first sub-schema that has the keyword."""
+    place = next((pointer for pointer in places if keyword in compiler.keywords(pointer)), places[0])
+    return Problem(f"{place}/{keyword}", keyword, message, hint=hint)

@@ -21,7 +21,7 @@ from .schema_strings import pattern_body
 
 IGNORE_HINT = 'Remove it, or pass on_unsupported="ignore".'
 MAX_LEVELS = 250  # levels of sub-schemas inside each other
-_RISKY = frozenset(("uniqueItems", "patternProperties", "propertyNames", "minProperties", "multipleOf", "allOf"))
+_RISKY = frozenset(("uniqueItems", "patternProperties", "propertyNames", "minProperties", "multipleOf"))
 
 
 @dataclass(slots=True)
@@ -106,9 +106,17 @@ def _visit(document: Document, compiler: SchemaCompiler, support: Support, point
             children += [target] if target is not None else []
         elif name in _FOLLOWED:
             children += document.children(pointer, name)
-    if "pattern" in keywords and not keywords.keys().isdisjoint(("minLength", "maxLength", "format")):
-        support.is_risky = True
+    support.is_risky = support.is_risky or _needs_combining(keywords, document.draft)
     return children
+
+
+def _needs_combining(keywords: dict[str, Any], draft: int) -> bool:
+    """Whether a sub-schema says several things about one value that must be intersected."""
+    parts = [name for name in ("$ref", "allOf", "anyOf", "oneOf") if name in keywords]
+    has_own = any((keyword := known_keyword(name, draft)) and keyword.of_type for name in keywords)
+    regular = [name for name in ("pattern", "format") if name in keywords]
+    has_length = not keywords.keys().isdisjoint(("minLength", "maxLength"))
+    return len(parts) > 1 or bool(parts and has_own) or len(regular) + has_length > 1
 
 
 _OF_VALUE = ("allOf", "anyOf", "oneOf", "additionalProperties", "propertyNames", "properties", "patternProperties")

@@ -27,6 +27,15 @@ def wrapper_name(tp: Any) -> str | None:
     return name if name in _WRAPPERS else None
 
 
+def is_hashable(tp: Any) -> bool:
+    """Types are, but `Annotated` with a list among its metadata is not."""
+    try:
+        hash(tp)
+    except TypeError:
+        return False
+    return True
+
+
 def is_extension_typeddict(tp: Any) -> bool:
     return isinstance(tp, type) and issubclass(tp, dict) and hasattr(tp, "__required_keys__")
 

@@ -23,6 +23,7 @@ from .types_fields import (
     FieldForm,
     dataclass_fields,
     is_extension_typeddict,
+    is_hashable,
     named_tuple_fields,
     parameters,
     typed_dict_fields,
@@ -73,7 +74,7 @@ class FormBuilder:
 
     def form(self, tp: Any, path: str = "") -> Form:
         """The form of a type. `path` says where it stands, for errors. Raises ConstraintError."""
-        simple = SIMPLE.get(tp) if isinstance(tp, collections.abc.Hashable) else None
+        simple = SIMPLE.get(tp) if is_hashable(tp) else None
         if simple is not None:
             return simple
         if isinstance(tp, str | typing.ForwardRef):
@@ -97,7 +98,7 @@ class FormBuilder:
 
     def _container(self, tp: Any, origin: Any, path: str) -> Form:
         base, arguments = origin or tp, typing.get_args(tp)
-        if not isinstance(base, collections.abc.Hashable):
+        if not is_hashable(base):
             raise ConstraintError(f"{tp!r}{_at(path)} is not a type")
         if base is tuple:
             return self._tuple(arguments, path)
@@ -184,7 +185,7 @@ class FormBuilder:
 
     def _record(self, tp: Any, build: Callable[..., Any], fields: list[FieldForm], path: str) -> Form:
         """An object with these keys and no others, under a name in the definitions."""
-        key = tp if isinstance(tp, collections.abc.Hashable) else id(tp)
+        key = tp if is_hashable(tp) else id(tp)
         if key not in self._named:
             name = self._free_name(str(getattr(typing.get_origin(tp) or tp, "__name__", "any")))
             readers: list[Reader] = []
