@@ -20,6 +20,7 @@ _SHAPES: dict[str, tuple[tuple[int, float], ...]] = {
     "accelerator": ((1, 1.0), (8, 1.03), (16, 1.06), (32, 1.1), (64, 1.2), (128, 1.5), (256, 2.0)),
 }
 _LATEST = 9
+_LATEST_OF_ALL = 31
 
 
 class PassCosts:
@@ -29,12 +30,15 @@ class PassCosts:
         shape = "accelerator" if device_type != "cpu" else "cpu-half" if is_half else "cpu-float32"
         self._sizes = [size for size, _ in _SHAPES[shape]]
         self._shape = [cost for _, cost in _SHAPES[shape]]
-        self._measured: dict[int, deque[float]] = {}
-        self._points: list[tuple[float, float]] | None = []  # (log2 size, median seconds / shape), by size
+        self._measured: dict[int, deque[float]] = {}  # size -> latest seconds / shape
+        self._latest: deque[float] = deque(maxlen=_LATEST_OF_ALL)
+        self._points: list[tuple[float, float]] | None = []  # (log2 size, seconds / shape), by size
 
     def observe(self, n_tokens: int, elapsed_s: float) -> None:
         """Take in one pass over `n_tokens` tokens in all rows together."""
-        self._measured.setdefault(n_tokens, deque(maxlen=_LATEST)).append(elapsed_s)
+        ratio = elapsed_s / self._assumed(n_tokens)
+        self._measured.setdefault(n_tokens, deque(maxlen=_LATEST)).append(ratio)
+        self._latest.append(ratio)
         self._points = None
 
     def cost(self, n_tokens: int) -> float:
@@ -53,8 +57,9 @@ class PassCosts:
     def _correction(self, n_tokens: int) -> float:
         """Measured over assumed cost, between the two nearest measured sizes by log size."""
         if self._points is None:
+            scale = median(self._latest)
             self._points = sorted(
-                (math.log2(size), median(times) / self._assumed(size)) for size, times in self._measured.items()
+                (math.log2(size), median([*ratios, scale, scale])) for size, ratios in self._measured.items()
             )
         points = self._points
         if not points:

@@ -121,11 +121,20 @@ def test_one_measurement_scales_the_whole_curve() -> None:
 
 def test_measured_sizes_count_more_than_the_assumption() -> None:
     costs = PassCosts("cpu", is_half=False)
-    costs.observe(1, 0.05)
-    costs.observe(8, 0.05)
+    for _ in range(3):
+        costs.observe(1, 0.05)
+        costs.observe(8, 0.05)
     assert costs.cost(8) == pytest.approx(0.05)
     assert 0.05 < costs.cost(2) < 0.08
     assert costs.cost(16) == pytest.approx(0.05 * 2.15 / 1.7)
+
+
+def test_one_slow_pass_does_not_put_a_width_off() -> None:
+    costs = PassCosts("cpu", is_half=False)
+    for _ in range(5):
+        costs.observe(1, 0.05)
+    costs.observe(8, 2.0)
+    assert costs.cost(8) == pytest.approx(0.085)
 
 
 def test_outliers_do_not_count() -> None:
@@ -210,9 +219,9 @@ def test_what_was_learned_lives_as_long_as_the_model() -> None:
 def test_proposals_that_are_not_run_are_judged_too() -> None:
     model = tiny_llama()
     policy = policy_of(model, "cpu", "torch.float32")
-    policy.costs.observe(1, 0.001)
-    for size in range(2, 40):
-        policy.costs.observe(size, 10.0 * size)  # a wider pass never pays here
+    for size in range(1, 40):
+        for _ in range(5):
+            policy.costs.observe(size, 10.0 * size)  # a wider pass never pays here
     compiled = FakeCompiled(people(), VOCABULARY)
     before = policy.acceptance.chance(chain("forced"), 0)
     for seed in range(6):
