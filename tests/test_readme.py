@@ -1,0 +1,51 @@
+"""The README's examples run as they stand, in order, and print what the README says they print.
+
+In a report the numbers are left out of the comparison: times differ, and with them which drafts are worth a wider
+pass.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+README = Path(__file__).parent.parent / "README.md"
+BLOCK = re.compile(r"<!-- run -->\n```python\n(.*?)```\n(?:\n```text\n(.*?)```)?", re.S)
+
+
+def blocks() -> list[tuple[str, str]]:
+    """(code, expected output) of every runnable block."""
+    return BLOCK.findall(README.read_text(encoding="utf-8"))
+
+
+def comparable(output: str) -> list[str]:
+    """Words of each line; of a report, the words without numbers."""
+    if output.startswith("tokens  "):
+        output = re.sub(r"[0-9][0-9.,]*( µs| ms| s\b)?", "#", output)
+    return [" ".join(line.split()) for line in output.splitlines() if line.strip()]
+
+
+def test_readme_has_runnable_blocks() -> None:
+    assert len(blocks()) >= 7
+
+
+@pytest.mark.model
+def test_readme_examples_print_what_they_say(default_model: tuple[Any, Any]) -> None:
+    import domino_py as domino
+
+    namespace: dict[str, Any] = {"__name__": "readme"}
+    original = domino.load_default
+    domino.load_default = lambda: default_model  # loaded once for all tests
+    try:
+        for code, expected in blocks():
+            out = io.StringIO()
+            with contextlib.redirect_stdout(out):
+                exec(compile(code, "README.md", "exec", dont_inherit=True), namespace)
+            assert comparable(out.getvalue()) == comparable(expected), code
+    finally:
+        domino.load_default = original
