@@ -1,12 +1,20 @@
 from __future__ import annotations
 
+import random
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from domino_py.constraints.schema import json_schema
+from domino_py.constraints.schema_document import Document
+from domino_py.constraints.schema_keywords import KEYWORDS as KEYWORDS_TABLE
+from domino_py.constraints.schema_keywords import known_keyword
+from domino_py.constraints.schema_meta import meta_schema_problems
+from domino_py.constraints.schema_source import canonical_source, read_source
+from domino_py.constraints.schema_support import shape_problems
+from tests.shared_data import shared_lines
 from tokenizer_align.errors import EmptyLanguage, TooComplex, UnsupportedSchema
 
 A_NEEDS_X = {"type": "object", "required": ["x"]}
@@ -115,3 +123,35 @@ def test_any_value_as_schema_gives_a_constraint_or_a_named_error(value: Any) -> 
         json_schema(value).matches('{"a": 1}')
     except (UnsupportedSchema, EmptyLanguage, TooComplex) as error:
         assert str(error)
+
+
+@settings(max_examples=200, suppress_health_check=list(HealthCheck))
+@given(anything.filter(lambda value: isinstance(value, dict)))
+def test_shape_check_agrees_with_the_meta_schema(schema: dict[str, Any]) -> None:
+    document = _document(schema)
+    assume(document is not None and document.is_known_draft)
+    assert bool(shape_problems(document)) == bool(meta_schema_problems(document))
+
+
+def test_shape_check_agrees_with_the_meta_schema_on_the_suite() -> None:
+    """Every value of the suite's schemas is put under every other keyword once, in draft 7 and 2020-12."""
+    groups = [group for group in shared_lines("data/json_schema_test_suite.jsonl") if isinstance(group["schema"], dict)]
+    rng = random.Random(5)
+    values = [value for group in groups for name, value in group["schema"].items() if not name.startswith("$")]
+    wrong = []
+    for name in KEYWORDS_TABLE:
+        for value in rng.sample(values, 6):
+            for draft in ("http://json-schema.org/draft-07/schema#", "https://json-schema.org/draft/2020-12/schema"):
+                document = _document({"$schema": draft, **({} if name == "$schema" else {name: value})})
+                if known_keyword(name, document.draft) is None:
+                    continue
+                if bool(shape_problems(document)) != bool(meta_schema_problems(document)):
+                    wrong.append((draft, name, value))
+    assert wrong == []
+
+
+def _document(schema: dict[str, Any]) -> Any:
+    try:
+        return Document(read_source(canonical_source(schema)))
+    except UnsupportedSchema:
+        return None

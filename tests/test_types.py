@@ -178,6 +178,14 @@ def test_pydantic_model_is_closed_and_read_by_pydantic() -> None:
     assert isinstance(person, Person) and person.salary == decimal.Decimal("12.50") and person.born is not None
 
 
+def test_pydantic_urls_and_uuids_keep_their_scheme_and_version() -> None:
+    url, identity = of_type(pydantic.HttpUrl), of_type(pydantic.UUID4)
+    assert url.matches('"https://example.org/a"') and not url.matches('"mailto:a@example.org"')
+    text = '"12345678-1234-4678-9234-567812345678"'
+    assert identity.matches(text) and not identity.matches(text.replace("-4", "-1"))
+    assert str(url.parse('"https://example.org/a"')) == "https://example.org/a" and identity.parse(text).version == 4
+
+
 def test_models_that_allow_extra_keys_stay_open() -> None:
     class Loose(pydantic.BaseModel, extra="allow"):
         a: int

@@ -155,10 +155,11 @@ def make_compiler(
 
 
 def checked_shape(document: Document) -> list[Problem]:
-    """Violations of the meta-schema; asks the `jsonschema` package only where something looks wrong."""
+    """Violations of the meta-schema. Where there are any, the `jsonschema` package lists what else it finds."""
     problems = shape_problems(document)
     if not problems or not document.is_known_draft:
         return problems
     from .schema_meta import meta_schema_problems
 
-    return problems if meta_schema_problems(document) else []
+    known = {problem.pointer for problem in problems}
+    return problems + [problem for problem in meta_schema_problems(document) if problem.pointer not in known]

@@ -1,11 +1,12 @@
 """The keywords of JSON Schema, draft 4 to 2020-12: where sub-schemas stand, the shape of values, what they assert.
 
 A keyword that a draft does not know is an annotation there, as the specification says (section 6.5 of the core).
-The shapes are those of the meta-schemas; when one is violated, the `jsonschema` package words the error.
+The shapes are those of the meta-schemas; a test compares them with the `jsonschema` package's.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
@@ -101,6 +102,15 @@ def _is_enum(value: Any, draft: int) -> bool:
     return isinstance(value, list) and (draft > 6 or bool(value))
 
 
+def _is_anchor(value: Any, draft: int) -> bool:
+    pattern = "^[A-Za-z][-A-Za-z0-9.:_]*$" if draft == 2019 else "^[A-Za-z_][-A-Za-z0-9._]*$"
+    return isinstance(value, str) and re.search(pattern, value) is not None
+
+
+def _is_id(value: Any, draft: int) -> bool:
+    return isinstance(value, str) and (draft < 2019 or re.search("^[^#]*#?$", value) is not None)
+
+
 @dataclass(frozen=True, slots=True)
 class Keyword:
     """One keyword: its shape (and that in words), its sub-schemas, the JSON type it constrains, its drafts."""
@@ -120,11 +130,11 @@ _anything = _of(object)
 KEYWORDS: dict[str, Keyword] = {
     "$schema": Keyword(_of(str), "a string"),
     "id": Keyword(_of(str), "a string", until=4),
-    "$id": Keyword(_of(str), "a string", since=6),
-    "$anchor": Keyword(_of(str), "a string", since=2019),
+    "$id": Keyword(_is_id, "a URI reference without a fragment", since=6),
+    "$anchor": Keyword(_is_anchor, "a plain name", since=2019),
     "$ref": Keyword(_of(str), "a string"),
     "$dynamicRef": Keyword(_of(str), "a string", since=2020),
-    "$dynamicAnchor": Keyword(_of(str), "a string", since=2020),
+    "$dynamicAnchor": Keyword(_is_anchor, "a plain name", since=2020),
     "$recursiveRef": Keyword(_of(str), "a string", since=2019, until=2019),
     "$recursiveAnchor": Keyword(_of(bool), "true or false", since=2019, until=2019),
     "$comment": Keyword(_of(str), "a string", since=7),
@@ -133,7 +143,7 @@ KEYWORDS: dict[str, Keyword] = {
     "title": Keyword(_of(str), "a string"),
     "description": Keyword(_of(str), "a string"),
     "readOnly": Keyword(_of(bool), "true or false", since=7),
-    "writeOnly": Keyword(_of(bool), "true or false", since=7),
+    "writeOnly": Keyword(_of(bool), "true or false", since=2019),
     "deprecated": Keyword(_of(bool), "true or false", since=2019),
     "examples": Keyword(_of(list), "a list", since=6),
     "type": Keyword(_is_type, "the name of a JSON type, or a list of different names"),

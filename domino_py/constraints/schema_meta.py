@@ -1,11 +1,12 @@
-"""The meta-schema check by the `jsonschema` package: the last word on whether a document is a schema.
+"""The meta-schema check by the `jsonschema` package.
 
-It takes milliseconds and its import a tenth of a second, so it is asked only about documents that look wrong already;
-a test holds that both checks agree.
+It takes milliseconds and its import a tenth of a second, so it is asked only about documents that fail our own check
+already, to list what else is wrong; a test holds that both find the same documents wrong.
 """
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 from tokenizer_align.errors import Problem
@@ -29,5 +30,14 @@ def meta_schema_problems(document: Document) -> list[Problem]:
     validator = validator_class(validator_class.META_SCHEMA)
     return [
         Problem("".join(f"/{escape_token(str(token))}" for token in error.absolute_path), None, error.message)
-        for error in validator.iter_errors(document.root)
+        for error in validator.iter_errors(_as_read_by_others(document.root))
     ]
+
+
+def _as_read_by_others(value: Any) -> Any:
+    """The same JSON value with floats; `jsonschema` does not take a Decimal for a whole number."""
+    if isinstance(value, Decimal):
+        return int(value) if value == value.to_integral_value() else float(value)
+    if isinstance(value, list):
+        return [_as_read_by_others(item) for item in value]
+    return {key: _as_read_by_others(item) for key, item in value.items()} if isinstance(value, dict) else value

@@ -36,7 +36,7 @@ class Support:
 
 
 def shape_problems(document: Document) -> list[Problem]:
-    """Where the document violates its meta-schema. The `jsonschema` package has the last word."""
+    """Where the document violates its meta-schema."""
     problems = []
     if not document.is_known_draft:
         message = f"unknown $schema {document.meta_schema!r}"

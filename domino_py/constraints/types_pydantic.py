@@ -29,7 +29,12 @@ def pydantic_form(tp: Any, path: str, definitions: dict[str, Schema]) -> Form:
     try:
         adapter: pydantic.TypeAdapter[Any] = pydantic.TypeAdapter(tp)
         schema = adapter.json_schema(mode="validation", schema_generator=SchemaForGeneration)
-    except (pydantic.errors.PydanticUserError, pydantic.errors.PydanticUndefinedAnnotation, TypeError) as error:
+    except (
+        pydantic.errors.PydanticUserError,
+        pydantic.errors.PydanticUndefinedAnnotation,
+        TypeError,
+        ImportError,
+    ) as error:
         reason = str(error).splitlines()[0]
         raise ConstraintError(f"{tp!r}{where} has no JSON form: {reason}") from error
     taken = _take_definitions(schema, definitions)

@@ -42,6 +42,16 @@ class SchemaForGeneration(GenerateJsonSchema):
     def timedelta_schema(self, schema: Any) -> JsonSchemaValue:
         return {"type": "string", "format": "python-timedelta"}
 
+    def url_schema(self, schema: Any) -> JsonSchemaValue:
+        result = super().url_schema(schema)
+        schemes = schema.get("allowed_schemes")
+        return {**result, "pattern": f"^(?:{'|'.join(schemes)})://"} if schemes else result
+
+    def uuid_schema(self, schema: Any) -> JsonSchemaValue:
+        version = schema.get("version")
+        pattern = {"pattern": f"^.{{14}}{version}.{{4}}[89abAB]"} if version else {}
+        return {"type": "string", "format": "uuid", **pattern}
+
 
 def _zoned(schema: Any, name: str) -> str:
     zone = schema.get("tz_constraint")
