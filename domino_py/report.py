@@ -34,11 +34,13 @@ class Intervention:
     got: str
     wanted_logprob: float
     got_logprob: float
-    legal_mass: float
+    legal_mass: float | None
     because: str = "constraint"
 
     @property
-    def cost(self) -> float:
+    def cost(self) -> float | None:
+        if self.legal_mass is None:
+            return None
         return -math.log(self.legal_mass) if self.legal_mass > 0 else math.inf
 
 

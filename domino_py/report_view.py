@@ -135,7 +135,7 @@ def _tail(text: str, length: int = 28) -> str:
 
 
 def _costliest(interventions: tuple[Intervention, ...], limit: int) -> list[Intervention]:
-    order = sorted(range(len(interventions)), key=lambda i: -interventions[i].cost)[:limit]
+    order = sorted(range(len(interventions)), key=lambda i: -(interventions[i].cost or 0.0))[:limit]
     return [interventions[i] for i in sorted(order)]
 
 
@@ -175,5 +175,7 @@ def _each(value: float, n_tokens: int) -> str:
 
 
 def _cost(one: Intervention) -> str:
+    if one.cost is None:
+        return "to end in time" if one.because == "budget" else ""
     cost = "∞" if math.isinf(one.cost) else f"{one.cost:.2f}"
     return f"{cost} (to end in time)" if one.because == "budget" else cost
