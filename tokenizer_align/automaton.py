@@ -14,13 +14,14 @@ import numpy as np
 import numpy.typing as npt
 
 from . import kernels as k
-from .derivatives import heads, is_live, moves, nullable
+from .derivatives import heads, is_live, moves, nullable, one_less
 from .expressions import (
     EPSILON,
     K_ALT,
     K_KEYS,
     K_REPEAT,
     K_SEQ,
+    K_SET,
     Expr,
     alt,
     intern_node,
@@ -28,11 +29,12 @@ from .expressions import (
     literal_bytes,
     repeat,
     seq,
+    seq_parts,
 )
-from .members import MemberSpec, after_extra, after_key, after_member, extra_state, open_ways
+from .members import MemberSpec, after_extra, after_key, after_member, extra_state, open_ways, plain_extra_state
 from .tables import Tables
 
-WIDE = 48  # a state that reads at least so many bytes is worth a memo over the whole trie
+WIDE_BYTES = 48  # a state that reads at least so many bytes is worth a memo over the whole trie
 EAGER_STATES = 48  # how many states of a regular frame are built at once, breadth first
 
 Frames = tuple[Expr, ...]
@@ -52,8 +54,9 @@ def words_of(mask: int) -> npt.NDArray[np.uint64]:
 class Automaton:
     """States of all constraints over one vocabulary. Not thread-safe by itself: the engine holds a lock."""
 
-    def __init__(self, tables: Tables, longest_token: int) -> None:
+    def __init__(self, tables: Tables, longest_token: int, wide_bytes: int = WIDE_BYTES) -> None:
         self.tables = tables
+        self.wide_bytes = wide_bytes
         self.longest_token = longest_token
         self.exprs: list[Expr | None] = []
         self._ids: dict[Expr, int] = {}
@@ -65,6 +68,7 @@ class Automaton:
         self._reserved_starts: list[int] = []
         self._reserved: list[Expr] = []  # the K_KEYS node whose after-codes start there
         self._clamped: dict[int, int] = {}
+        self._prefix_free: dict[Expr, bool] = {}
         self.n_built = 0
         assert self._new_state(EPSILON) == k.EPSILON_STATE
         self.build(k.EPSILON_STATE)
@@ -100,9 +104,10 @@ class Automaton:
     def _reserve_states(self, n: int) -> int:
         tables = self.tables
         first = tables.state_kind.reserve(n, k.UNBUILT)
-        for pool in (tables.state_row, tables.state_flags, tables.state_self, tables.state_live):
+        for pool in (tables.state_row, tables.state_flags, tables.state_self, tables.state_reach):
             pool.reserve(n)
-        tables.state_nullable.reserve(n)
+        for pool in (tables.state_clamp, tables.state_live, tables.state_nullable):
+            pool.reserve(n)
         self.exprs.extend([None] * n)
         return first
 
@@ -157,11 +162,57 @@ class Automaton:
                     continue
                 expr = self.exprs[here]
                 assert expr is not None
-                targets = {mask: self.code_of(after) for mask, after in heads(expr) if is_live(after)}
+                targets = self._counted_targets(expr)
+                if targets is None:
+                    targets = {mask: self.code_of(after) for mask, after in heads(expr) if is_live(after)}
                 self._build_row(here, targets)
+                self._note_count(here, expr)
                 built += 1
                 following += [target for target in targets.values() if target < k.LIT_BASE]
             work = following
+
+    def _counted_targets(self, expr: Expr) -> dict[int, int] | None:
+        """Targets of a large count: the item runs in a frame of its own above the rest of the count.
+
+        So a count costs one state, not one for each place inside an item. Only where that is deterministic: no text of the
+        item begins another one or shares a first byte with what may follow.
+        """
+        count, *tail = seq_parts(expr)
+        if count.kind != K_REPEAT or count.args[0].kind == K_SET or not _is_large(count, self.longest_token):
+            return None
+        item, rest = count.args[0], seq(one_less(count), *tail)
+        following = [(mask, after) for mask, after in heads(seq(*tail)) if is_live(after)] if not count.data[0] else []
+        opening = [(mask, after) for mask, after in heads(item) if is_live(after)]
+        if any(mask & other for mask, _ in opening for other, _ in following) or not self._is_prefix_free(item):
+            return None
+        targets = {mask: self.code_of(after) for mask, after in following}
+        for mask, after in opening:
+            code = self.code_of(rest) if after is EPSILON else self._target([(after, rest)])
+            mask |= next((m for m, c in targets.items() if c == code), 0)
+            targets = {m: c for m, c in targets.items() if c != code} | {mask: code}
+        return targets
+
+    def _is_prefix_free(self, item: Expr) -> bool:
+        """Whether no text of a small expression begins another one."""
+        if item not in self._prefix_free:
+            seen, work = {item}, [item]
+            while work and len(seen) < EAGER_STATES:
+                for _, after in heads(work.pop()):
+                    if after not in seen:
+                        seen.add(after)
+                        work.append(after)
+            self._prefix_free[item] = not work and not any(e.memo_nullable and heads(e) for e in seen)
+        return self._prefix_free[item]
+
+    def _note_count(self, state: int, expr: Expr) -> None:
+        """Which state has the same mask, and how many bytes of a counted set may follow."""
+        clamped = self.clamp(state)
+        if clamped != state:
+            self.tables.state_clamp.array[state] = clamped
+        count = seq_parts(expr)[0]
+        if count.kind == K_REPEAT and count.args[0].kind == K_SET and count.data[1] is not None:
+            self.tables.state_self.row(state)[:] = words_of(count.args[0].data)
+            self.tables.state_reach.array[state] = count.data[1]
 
     def _build_row(self, state: int, targets: dict[int, int]) -> None:
         tables = self.tables
@@ -176,8 +227,9 @@ class Automaton:
                 own |= mask
         tables.state_live.row(state)[:] = words_of(live)
         tables.state_self.row(state)[:] = words_of(own)
+        tables.state_reach.array[state] = k.REACH_ALL if own else 0
         tables.state_row.array[state] = index
-        tables.state_flags.array[state] = k.FLAG_WIDE if live.bit_count() >= WIDE else 0
+        tables.state_flags.array[state] = k.FLAG_WIDE if live.bit_count() >= self.wide_bytes else 0
         tables.state_kind.array[state] = k.ROW
 
     def _group(self, expr: Expr) -> dict[int, int]:
@@ -283,14 +335,14 @@ class Automaton:
         return self._specs[spec]
 
     def _need_extra_states(self, spec: MemberSpec, root: int) -> None:
-        """For every node of the key trie: the undeclared key's state after the bytes on the way there."""
+        """For every node of the key trie where an undeclared key may go on: its state after the bytes on the way there."""
         codes = self.tables.key_extra.array
         if codes[root] >= 0 or spec.extra_key is None:
             return
         for node in range(len(spec.nodes)):
             state = extra_state(spec, node)
             if state is not EPSILON and is_live(state):
-                codes[root + node] = self.code_of(state)
+                codes[root + node] = self.code_of(plain_extra_state(spec, node))
 
     # --- masks of counting states ---------------------------------------------------------------------------------
 
@@ -308,6 +360,12 @@ class Automaton:
                 found = self.code_of(_clamp(expr, self.longest_token))
             self._clamped[state] = found
         return found
+
+
+def _is_large(count: Expr, longest: int) -> bool:
+    """Whether a repetition's count is beyond what one token can use up."""
+    lo, hi = count.data
+    return bool(lo > longest + 1 if hi is None else hi > longest)
 
 
 def _clamp(expr: Expr, longest: int) -> Expr:

@@ -76,7 +76,7 @@ def _heads(node: Expr) -> Heads:
     if kind == K_ALT:
         return _disjoint([pair for arg in node.args for pair in heads(arg)])
     if kind == K_REPEAT:
-        rest = _one_less(node)
+        rest = one_less(node)
         return _disjoint([(mask, seq(after, rest)) for mask, after in heads(node.args[0])])
     if kind == K_WORDS:
         return _word_heads(node)
@@ -100,7 +100,8 @@ def _seq_heads(node: Expr) -> Heads:
     return _disjoint(found + list(heads(node)))
 
 
-def _one_less(node: Expr) -> Expr:
+def one_less(node: Expr) -> Expr:
+    """A repetition after one of its items."""
     lo, hi = node.data
     return repeat(node.args[0], max(lo - 1, 0), None if hi is None else hi - 1)
 
@@ -278,7 +279,7 @@ def _moves(node: Expr, active: frozenset[Rule]) -> list[tuple[int, tuple[Expr, .
     if kind == K_SEQ:
         return _seq_moves(node.args[0], node.args[1], active)
     if kind == K_REPEAT:
-        return _seq_moves(node.args[0], _one_less(node), active, once=True)
+        return _seq_moves(node.args[0], one_less(node), active, once=True)
     if kind == K_KEYS:
         from .members import key_moves
 

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import kernels as k
-from .automaton import Automaton
+from .automaton import WIDE_BYTES, Automaton
 from .errors import DominoError
 from .expressions import Expr
 from .project import Projection
@@ -29,7 +29,7 @@ Heads = tuple[tuple[int, int], ...]
 
 TABLE_CHILDREN = 24  # a node with so many children gets a table by byte
 MEMO_MIN_NODES = 300  # below, scanning a subtree is cheaper than keeping a memo of it
-MAX_EXITS = 512  # beyond, a frame's residual trie would repeat most of the vocabulary
+MAX_EXITS = 512  # beyond, a residual trie would repeat most of the vocabulary: the memo serves the bottom frame only
 DENSE_SHARE = 1  # a base with more ids than DENSE_SHARE * n_words is kept as a row
 
 
@@ -49,7 +49,9 @@ class Counters:
 class Engine:
     """Everything that belongs to a vocabulary and not to one constraint. Its methods lock; kernels release the GIL."""
 
-    def __init__(self, vocabulary: Vocabulary, memo_min_nodes: int = MEMO_MIN_NODES) -> None:
+    def __init__(
+        self, vocabulary: Vocabulary, memo_min_nodes: int = MEMO_MIN_NODES, wide_bytes: int = WIDE_BYTES
+    ) -> None:
         self.vocabulary = vocabulary
         self.n_words = (vocabulary.n_rows + 31) // 32
         self.lock = threading.RLock()
@@ -59,7 +61,7 @@ class Engine:
         self.longest_token = max((len(data) for data in vocabulary.token_bytes if data), default=1)
         self.token_arrays: dict[int, npt.NDArray[np.uint8]] = {}
         self._add_trie(vocabulary.trie)
-        self.automaton = Automaton(self.tables, self.longest_token)
+        self.automaton = Automaton(self.tables, self.longest_token, wide_bytes)
         self.project = Projection(vocabulary.usable_bytes)
         self._live = np.zeros(4, np.uint64)
 
@@ -79,6 +81,9 @@ class Engine:
         masks = np.zeros((n, 4), np.uint64)
         k.subtree_masks(trie.end, trie.byte, masks)
         tables.trie_submask.extend(masks.ravel())
+        heights = np.zeros(n, np.int32)
+        k.subtree_heights(trie.end, heights)
+        tables.trie_height.extend(heights)
         self._add_child_tables(trie, root)
         return root
 
@@ -246,7 +251,9 @@ class Engine:
             kind, place = k.BASE_DENSE, self.tables.base_rows.extend(mask)
         elif n_ids:
             kind, place = k.BASE_LIST, self.tables.base_lists.extend(ids[:n_ids])
-        self.tables.add_memo(node, state, kind, place, n_ids, self._residual(exits[:n_exits].tolist()))
+        fits = n_exits <= MAX_EXITS
+        residual = self._residual(exits[:n_exits].tolist()) if fits else k.LARGE_RESIDUAL
+        self.tables.add_memo(node, state, kind, place, n_ids, residual)
 
     def _residual(self, exits: list[int]) -> int:
         """One trie of what is left of the tokens below the exits; -1 where nothing is."""

@@ -19,15 +19,15 @@ from numba.extending import intrinsic
 
 # --- slots of ctx -------------------------------------------------------------------------------------------------
 (
-    TRIE_BYTE, TRIE_END, TRIE_TOKEN_START, TRIE_TOKEN_IDS, TRIE_TABLE, TRIE_TABLES, TRIE_SUBMASK,
-    STATE_KIND, STATE_ROW, STATE_NULLABLE, STATE_FLAGS, STATE_SELF, STATE_LIVE, ROWS, SEQS, LITS,
+    TRIE_BYTE, TRIE_END, TRIE_TOKEN_START, TRIE_TOKEN_IDS, TRIE_TABLE, TRIE_TABLES, TRIE_SUBMASK, TRIE_HEIGHT,
+    STATE_KIND, STATE_ROW, STATE_NULLABLE, STATE_FLAGS, STATE_SELF, STATE_REACH, STATE_CLAMP, STATE_LIVE, ROWS, SEQS, LITS,
     CELL_STATE, CELL_PARENT, CELL_TABLE, CELL_TABLE_MASK, CELL_CAPACITY, COUNTS,
     KEY_CHILD, KEY_SIBLING, KEY_BYTE, KEY_LO, KEY_HI, KEY_ENDS, KEY_EXTRA,
     INSTANCES, KEY_BITS, KEY_RESTS,
     MEMO_KEYS, MEMO_VALUES, MEMO_MASK, MEMO_TABLE, BASE_ROWS, BASE_LISTS, N_WORDS,
     HEAD_CODE, HEAD_STACK, HEAD_CAPACITY, WORK, WORK_CAPACITY, REQUESTS, REQUEST_CAPACITY,
     MEMO_MIN_NODES, N_SLOTS,
-) = range(48)  # fmt: skip
+) = range(51)  # fmt: skip
 
 # --- codes --------------------------------------------------------------------------------------------------------
 DEAD = -1
@@ -40,7 +40,9 @@ KEY_SHIFT = 20
 UNBUILT, ROW, KEYS, ALIAS = 0, 1, 2, 3
 FLAG_WIDE, FLAG_NO_MEMO = 1, 2
 INSTANCE_STRIDE = 8  # root node, first word of allowed bits, words, extra?, first after-code, first rest, keys, unused
-MEMO_STRIDE = 4  # kind of base, place, length, residual root (-1: none)
+MEMO_STRIDE = 4  # kind of base, place, length, residual root (-1: none, -2: too large to keep)
+NO_RESIDUAL, LARGE_RESIDUAL = -1, -2
+REACH_ALL = 2**31 - 1
 BASE_NONE, BASE_DENSE, BASE_LIST = 0, 1, 2
 MEMO_REQUEST = 1 << 62
 # results
@@ -208,6 +210,42 @@ def key_open(ctx, instance, child):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
+def key_code(ctx, code):  # type: ignore[no-untyped-def]
+    """The code of a place in an object's keys, for such a code or for a state that stands for it."""
+    if code >= KEY_BASE:
+        return code
+    row = np.int64(_i32(ctx, STATE_ROW)[code])
+    return np.int64(KEY_BASE) + (row << KEY_SHIFT) + np.int64(_u64(ctx, STATE_SELF)[code * 4])
+
+
+@njit(cache=True, nogil=True)
+def key_node(ctx, code):  # type: ignore[no-untyped-def]
+    """The node of the key trie where a key code stands."""
+    instance = (code - KEY_BASE) >> KEY_SHIFT
+    node = (code - KEY_BASE) & ((1 << KEY_SHIFT) - 1)
+    return node + np.int64(_i32(ctx, INSTANCES)[instance * INSTANCE_STRIDE])
+
+
+@njit(cache=True, nogil=True)
+def extra_code(ctx, code):  # type: ignore[no-untyped-def]
+    """The state of an undeclared key at a key code, or -1 where none may come."""
+    instance = (code - KEY_BASE) >> KEY_SHIFT
+    if not _i32(ctx, INSTANCES)[instance * INSTANCE_STRIDE + 3]:
+        return np.int64(-1)
+    return np.int64(_i32(ctx, KEY_EXTRA)[key_node(ctx, code)])
+
+
+@njit(cache=True, nogil=True)
+def after_declared(ctx, instance, key, stack, n, first):  # type: ignore[no-untyped-def]
+    """Append the head after a declared key was written in full; returns the new end."""
+    instances, base = _i32(ctx, INSTANCES), instance * INSTANCE_STRIDE
+    rank = np.int64(_i32(ctx, KEY_ENDS)[key])
+    cell = push_cell(ctx, resolve(ctx, np.int64(instances[base + 4]) + rank), stack)
+    rest = np.int64(_i32(ctx, KEY_RESTS)[np.int64(instances[base + 5]) + rank])
+    return add_head(ctx, first, n, resolve(ctx, rest), cell)
+
+
+@njit(cache=True, nogil=True)
 def emit_key(ctx, code, stack, byte, first, n):  # type: ignore[no-untyped-def]
     """Heads after a byte inside an object's key."""
     instance = (code - KEY_BASE) >> KEY_SHIFT
@@ -220,11 +258,7 @@ def emit_key(ctx, code, stack, byte, first, n):  # type: ignore[no-untyped-def]
     if child >= 0:
         ends = np.int64(_i32(ctx, KEY_ENDS)[child])
         if ends >= 0:
-            if key_open(ctx, instance, child):
-                cell = push_cell(ctx, resolve(ctx, after + ends), stack)
-                rest = np.int64(_i32(ctx, KEY_RESTS)[np.int64(instances[base + 5]) + ends])
-                return add_head(ctx, first, n, resolve(ctx, rest), cell)
-            return n
+            return after_declared(ctx, instance, child, stack, n, first) if key_open(ctx, instance, child) else n
         if (extra and _i32(ctx, KEY_EXTRA)[child] >= 0) or key_open(ctx, instance, child):
             return add_head(
                 ctx, first, n, code - (node - np.int64(instances[base])) + (child - np.int64(instances[base])), stack
@@ -464,12 +498,70 @@ def add_base(ctx, memo, mask):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def whole_subtree(ctx, node, state):  # type: ignore[no-untyped-def]
-    """Whether every byte below the node leaves the state as it is: then every token below is legal."""
+    """Whether every byte below the node keeps the state (or its count) going: then every token below is legal."""
+    if _i32(ctx, TRIE_HEIGHT)[node] > _i32(ctx, STATE_REACH)[state]:
+        return False
     below, own = _u64(ctx, TRIE_SUBMASK), _u64(ctx, STATE_SELF)
-    for k in range(4):
+    for k in range(4):  # noqa: SIM110 - Numba compiles loops, not generators
         if below[node * 4 + k] & ~own[state * 4 + k]:
             return False
     return True
+
+
+@njit(cache=True, nogil=True)
+def heads_live(ctx, begin, end):  # type: ignore[no-untyped-def]
+    """The bytes that may lead on from the heads, as four words; too many where a state must be built first."""
+    codes, live, kinds = _i64(ctx, HEAD_CODE), _u64(ctx, STATE_LIVE), _u8(ctx, STATE_KIND)
+    w0, w1, w2, w3 = np.uint64(0), np.uint64(0), np.uint64(0), np.uint64(0)
+    for i in range(begin, end):
+        code = codes[i]
+        if code < 0:
+            continue
+        byte = np.int64(-1)
+        sibling = np.int64(-1)
+        if code >= KEY_BASE or (code < LIT_BASE and kinds[code] == KEYS):
+            key = key_code(ctx, code)
+            sibling = np.int64(_i32(ctx, KEY_CHILD)[key_node(ctx, key)])
+            code = extra_code(ctx, key)
+        if code >= LIT_BASE:
+            byte = np.int64(_i32(ctx, LITS)[code - LIT_BASE])
+        elif code >= 0 and kinds[code] == UNBUILT:
+            request(ctx, code)
+        elif code >= 0:
+            w0 |= live[code * 4]
+            w1 |= live[code * 4 + 1]
+            w2 |= live[code * 4 + 2]
+            w3 |= live[code * 4 + 3]
+        while byte >= 0 or sibling >= 0:
+            if byte < 0:
+                byte = np.int64(_u8(ctx, KEY_BYTE)[sibling])
+                sibling = np.int64(_i32(ctx, KEY_SIBLING)[sibling])
+            bit = np.uint64(1) << np.uint64(byte & 63)
+            if byte < 64:
+                w0 |= bit
+            elif byte < 128:
+                w1 |= bit
+            elif byte < 192:
+                w2 |= bit
+            else:
+                w3 |= bit
+            byte = np.int64(-1)
+    return w0, w1, w2, w3
+
+
+@njit(cache=True, nogil=True)
+def trie_child(ctx, node, byte):  # type: ignore[no-untyped-def]
+    """The child of a trie node for a byte, or -1."""
+    table = np.int64(_i32(ctx, TRIE_TABLE)[node])
+    if table >= 0:
+        return np.int64(_i32(ctx, TRIE_TABLES)[table * 256 + byte])
+    ends, trie_bytes = _i32(ctx, TRIE_END), _u8(ctx, TRIE_BYTE)
+    child, last = node + 1, np.int64(ends[node])
+    while child < last:
+        if trie_bytes[child] == byte:
+            return child
+        child = np.int64(ends[child])
+    return np.int64(-1)
 
 
 @njit(cache=True, nogil=True)
@@ -482,14 +574,38 @@ def visit_child(ctx, child, byte, begin, end, top, n_work, mask):  # type: ignor
     set_tokens(ctx, np.int64(starts[child]), np.int64(starts[child + 1]), mask)
     if np.int64(_i32(ctx, TRIE_END)[child]) == child + 1:
         return top, n_work
+    return after, push_work(ctx, child, top, after, n_work)
+
+
+@njit(cache=True, nogil=True)
+def push_work(ctx, node, begin, end, n_work):  # type: ignore[no-untyped-def]
+    """A new work item, where there is room; returns the number of entries."""
     if n_work + 3 > ctx[WORK_CAPACITY]:
         _i64(ctx, COUNTS)[2] = 1
-        return top, n_work
+        return n_work
     work = _i64(ctx, WORK)
-    work[n_work] = child
-    work[n_work + 1] = top
-    work[n_work + 2] = after
-    return after, n_work + 3
+    work[n_work] = node
+    work[n_work + 1] = begin
+    work[n_work + 2] = end
+    return n_work + 3
+
+
+@njit(cache=True, nogil=True)
+def memo_state(ctx, code):  # type: ignore[no-untyped-def]
+    """The state whose memo answers a head, -1 where there is none: counts beyond the longest token make no difference."""
+    if code >= KEY_BASE:
+        code = extra_code(ctx, code)
+    if not 0 < code < LIT_BASE:
+        return np.int64(-1)
+    clamp = np.int64(_i32(ctx, STATE_CLAMP)[code])
+    if clamp:
+        code = clamp
+    kind = _u8(ctx, STATE_KIND)[code]
+    if kind == UNBUILT:
+        request(ctx, code)
+    if kind != ROW or _u8(ctx, STATE_FLAGS)[code] & (FLAG_WIDE | FLAG_NO_MEMO) != FLAG_WIDE:
+        return np.int64(-1)
+    return code
 
 
 @njit(cache=True, nogil=True)
@@ -498,40 +614,133 @@ def use_memos(ctx, node, begin, end, n_work, mask):  # type: ignore[no-untyped-d
 
     Returns (end of the heads that remain, top of the head pool, work items)."""
     codes, stacks = _i64(ctx, HEAD_CODE), _i64(ctx, HEAD_STACK)
-    flags, kinds = _u8(ctx, STATE_FLAGS), _u8(ctx, STATE_KIND)
     states, parents = _i32(ctx, CELL_STATE), _i32(ctx, CELL_PARENT)
-    work = _i64(ctx, WORK)
     top, kept = end, begin
     for i in range(begin, end):
         code, stack = codes[i], stacks[i]
-        if 0 < code < LIT_BASE and kinds[code] == ROW and flags[code] & 3 == FLAG_WIDE:
-            memo = find_memo(ctx, node, code)
-            if memo < 0:
-                request(ctx, np.int64(MEMO_REQUEST) | (node << 30) | code)
-                continue
-            add_base(ctx, memo, mask)
-            residual = np.int64(_i32(ctx, MEMO_TABLE)[memo * MEMO_STRIDE + 3])
-            if residual >= 0 and stack >= 0:
-                if n_work + 3 > ctx[WORK_CAPACITY]:
-                    _i64(ctx, COUNTS)[2] = 1
-                    continue
-                n = add_head(ctx, top, top, resolve(ctx, np.int64(states[stack])), np.int64(parents[stack]))
-                n = close_heads(ctx, top, n)
-                work[n_work] = residual
-                work[n_work + 1] = top
-                work[n_work + 2] = n
-                n_work += 3
-                top = n
-        else:
+        state = memo_state(ctx, code)
+        memo = find_memo(ctx, node, state) if state >= 0 else np.int64(-1)
+        if state >= 0 and memo < 0:
+            request(ctx, np.int64(MEMO_REQUEST) | (node << 30) | state)
+            continue
+        residual = np.int64(_i32(ctx, MEMO_TABLE)[memo * MEMO_STRIDE + 3]) if memo >= 0 else np.int64(NO_RESIDUAL)
+        if memo < 0 or (residual == LARGE_RESIDUAL and (stack >= 0 or code >= KEY_BASE)):
             codes[kept] = code
             stacks[kept] = stack
             kept += 1
+        elif code >= KEY_BASE:
+            if end - begin > 1:  # what it corrects must be its own: it becomes an item by itself
+                n = add_head(ctx, top, top, code, stack)
+                n_work = push_work(ctx, node, top, n, n_work)
+                top = n
+            else:
+                top, n_work = use_key_memo(ctx, node, code, stack, memo, top, n_work, mask)
+        else:
+            add_base(ctx, memo, mask)
+            if residual >= 0 and stack >= 0:
+                n = add_head(ctx, top, top, resolve(ctx, np.int64(states[stack])), np.int64(parents[stack]))
+                n = close_heads(ctx, top, n)
+                n_work = push_work(ctx, residual, top, n, n_work)
+                top = n
     return kept, top, n_work
 
 
 @njit(cache=True, nogil=True)
+def list_key_paths(ctx, code, node, first):  # type: ignore[no-untyped-def]
+    """Pairs (key-trie node, trie node) of the declared keys' beginnings that the trie holds, from `first` on in the head
+    pool; keys that ended, and beginnings that nothing may follow, are not gone into. Returns their end."""
+    codes, nodes = _i64(ctx, HEAD_CODE), _i64(ctx, HEAD_STACK)
+    siblings, key_bytes = _i32(ctx, KEY_SIBLING), _u8(ctx, KEY_BYTE)
+    n = add_head(ctx, first, first, key_node(ctx, code), node)
+    i = first
+    while i < n:
+        if i == first or key_goes_on(ctx, code, codes[i]):
+            key = np.int64(_i32(ctx, KEY_CHILD)[codes[i]])
+            while key >= 0:
+                child = trie_child(ctx, nodes[i], np.int64(key_bytes[key]))
+                if child >= 0:
+                    n = add_head(ctx, n, n, key, child)
+                key = np.int64(siblings[key])
+        i += 1
+    return n
+
+
+@njit(cache=True, nogil=True)
+def key_goes_on(ctx, code, key):  # type: ignore[no-untyped-def]
+    """Whether this node of the key trie is the beginning of a key that may come, and no whole declared key."""
+    instance = (code - KEY_BASE) >> KEY_SHIFT
+    if _i32(ctx, KEY_ENDS)[key] >= 0:
+        return False
+    if _i32(ctx, INSTANCES)[instance * INSTANCE_STRIDE + 3] and _i32(ctx, KEY_EXTRA)[key] >= 0:
+        return True
+    return key_open(ctx, instance, key)
+
+
+@njit(cache=True, nogil=True)
+def use_key_memo(ctx, node, code, stack, memo, top, n_work, mask):  # type: ignore[no-untyped-def]
+    """Answer an object's key from the memo of undeclared keys; what this gets wrong is below the declared keys.
+
+    So an item is left to correct that (`~node`, with the key, how many pairs, the pairs, and the tokens below whole declared
+    keys that were in the mask before), and above it the residual trie, whose walk must come first.
+    """
+    codes, nodes = _i64(ctx, HEAD_CODE), _i64(ctx, HEAD_STACK)
+    starts, ends, ids = _i32(ctx, TRIE_TOKEN_START), _i32(ctx, TRIE_END), _i32(ctx, TRIE_TOKEN_IDS)
+    n = add_head(ctx, top, top, code, stack)
+    n = list_key_paths(ctx, code, node, n)
+    stop = n
+    for i in range(top + 2, stop):
+        if not key_goes_on(ctx, code, codes[i]):
+            for at in range(np.int64(starts[nodes[i]]), np.int64(starts[ends[nodes[i]]])):
+                token = np.int64(ids[at])
+                if mask[token >> 5] >> np.uint32(token & 31) & np.uint32(1):
+                    n = add_head(ctx, n, n, token, np.int64(0))
+    if n >= ctx[HEAD_CAPACITY]:
+        _i64(ctx, COUNTS)[2] = 1
+        return top, n_work
+    codes[top + 1] = stop
+    add_base(ctx, memo, mask)
+    n_work = push_work(ctx, -1 - node, top, n, n_work)
+    residual = np.int64(_i32(ctx, MEMO_TABLE)[memo * MEMO_STRIDE + 3])
+    if residual >= 0:
+        base = ((code - KEY_BASE) >> KEY_SHIFT) * INSTANCE_STRIDE
+        instances = _i32(ctx, INSTANCES)
+        below = resolve(ctx, np.int64(instances[base + 4]) + np.int64(instances[base + 6]))
+        end = close_heads(ctx, n, add_head(ctx, n, n, below, stack))
+        n_work = push_work(ctx, residual, n, end, n_work)
+        n = end
+    return n, n_work
+
+
+@njit(cache=True, nogil=True)
+def correct_keys(ctx, begin, end, n_work, mask):  # type: ignore[no-untyped-def]
+    """Put right what the memo of undeclared keys said below declared ones: see `use_key_memo`. Returns work items."""
+    codes, nodes = _i64(ctx, HEAD_CODE), _i64(ctx, HEAD_STACK)
+    starts, ends, ids = _i32(ctx, TRIE_TOKEN_START), _i32(ctx, TRIE_END), _i32(ctx, TRIE_TOKEN_IDS)
+    code, stack, stop, top = codes[begin], nodes[begin], codes[begin + 1], end
+    instance = (code - KEY_BASE) >> KEY_SHIFT
+    for i in range(begin + 2, stop):
+        key, child = codes[i], nodes[i]
+        if key_goes_on(ctx, code, key):
+            set_tokens(ctx, np.int64(starts[child]), np.int64(starts[child + 1]), mask)
+            continue
+        for at in range(np.int64(starts[child]), np.int64(starts[ends[child]])):
+            token = np.int64(ids[at])
+            mask[token >> 5] &= ~(np.uint32(1) << np.uint32(token & 31))
+        if _i32(ctx, KEY_ENDS)[key] >= 0 and key_open(ctx, instance, key):
+            n = close_heads(ctx, top, after_declared(ctx, instance, key, stack, top, top))
+            set_tokens(ctx, np.int64(starts[child]), np.int64(starts[child + 1]), mask)
+            if ends[child] > child + 1:
+                n_work = push_work(ctx, child, top, n, n_work)
+                top = n
+    for i in range(stop, end):
+        token = codes[i]
+        mask[token >> 5] |= np.uint32(1) << np.uint32(token & 31)
+    return n_work
+
+
+@njit(cache=True, nogil=True)
 def walk(ctx, n_heads, mask):  # type: ignore[no-untyped-def]
-    """Set the bit of every token that the first `n_heads` heads can read whole. mask: uint32[n_words], zeroed by the caller.
+    """Set the bit of every token that the first `n_heads` heads can read whole; mask: uint32[n_words], zeroed before.
 
     Heads are closed and every state reached can be completed, so 'can be read' is 'is legal'. Returns OK, NEED_BUILD
     (see REQUESTS; the mask is incomplete) or NEED_ROOM.
@@ -541,14 +750,14 @@ def walk(ctx, n_heads, mask):  # type: ignore[no-untyped-def]
     counts[2] = 0
     codes, work, ends = _i64(ctx, HEAD_CODE), _i64(ctx, WORK), _i32(ctx, TRIE_END)
     trie_bytes, tables, starts = _u8(ctx, TRIE_BYTE), _i32(ctx, TRIE_TABLE), _i32(ctx, TRIE_TOKEN_START)
-    kinds, live, n_live_max = _u8(ctx, STATE_KIND), _u64(ctx, STATE_LIVE), 40
-    work[0] = 0
-    work[1] = 0
-    work[2] = n_heads
-    n_work = 3
+    kinds, by_byte = _u8(ctx, STATE_KIND), _i32(ctx, TRIE_TABLES)
+    n_work = push_work(ctx, 0, 0, n_heads, 0)
     while n_work > 0:
         n_work -= 3
         node, begin, end = work[n_work], work[n_work + 1], work[n_work + 2]
+        if node < 0:
+            n_work = correct_keys(ctx, begin, end, n_work, mask)
+            continue
         top = end
         last = np.int64(ends[node])
         whole = False
@@ -564,59 +773,37 @@ def walk(ctx, n_heads, mask):  # type: ignore[no-untyped-def]
             end, top, n_work = use_memos(ctx, node, begin, end, n_work, mask)
             if end == begin:
                 continue
+        live = heads_live(ctx, begin, end)
         table = np.int64(tables[node])
-        if table >= 0 and end == begin + 1 and narrow(ctx, codes[begin], n_live_max):
-            code = codes[begin]
-            by_byte = _i32(ctx, TRIE_TABLES)
-            if code >= LIT_BASE and code < KEY_BASE:
-                byte = np.int64(_i32(ctx, LITS)[code - LIT_BASE])
-                child = np.int64(by_byte[table * 256 + byte])
-                if child >= 0:
-                    top, n_work = visit_child(ctx, child, byte, begin, end, top, n_work, mask)
-            else:
-                for k in range(4):
-                    word = live[code * 4 + k]
-                    while word:
-                        byte = k * 64 + _lowest_bit(word)
-                        word &= word - np.uint64(1)
-                        child = np.int64(by_byte[table * 256 + byte])
-                        if child >= 0:
-                            top, n_work = visit_child(ctx, child, byte, begin, end, top, n_work, mask)
+        if table >= 0:
+            for k in range(4):
+                word = live[k]
+                while word:
+                    byte = k * 64 + _lowest_bit(word)
+                    word &= word - np.uint64(1)
+                    child = np.int64(by_byte[table * 256 + byte])
+                    if child >= 0:
+                        top, n_work = visit_child(ctx, child, byte, begin, end, top, n_work, mask)
         else:
             child = node + 1
             while child < last:
-                top, n_work = visit_child(ctx, child, np.int64(trie_bytes[child]), begin, end, top, n_work, mask)
+                byte = np.int64(trie_bytes[child])
+                if live[byte >> 6] >> np.uint64(byte & 63) & np.uint64(1):
+                    top, n_work = visit_child(ctx, child, byte, begin, end, top, n_work, mask)
                 child = np.int64(ends[child])
         if counts[2]:
             return NEED_ROOM
+    if counts[2]:
+        return NEED_ROOM
     return NEED_BUILD if counts[1] else OK
-
-
-@njit(cache=True, nogil=True)
-def narrow(ctx, code, limit):  # type: ignore[no-untyped-def]
-    """Whether the code reads only a few bytes, so that looking up children beats scanning them."""
-    if code >= KEY_BASE or code < 0:
-        return False
-    if code >= LIT_BASE:
-        return True
-    if _u8(ctx, STATE_KIND)[code] != ROW:
-        return False
-    live, n = _u64(ctx, STATE_LIVE), 0
-    for k in range(4):
-        word = live[code * 4 + k]
-        while word:
-            word &= word - np.uint64(1)
-            n += 1
-            if n > limit:
-                return False
-    return True
 
 
 @njit(cache=True, nogil=True)
 def walk_frame(ctx, start, state, mask, exits):  # type: ignore[no-untyped-def]
     """Walk one state alone below a trie node: its tokens into the mask, nodes where its frame may end into exits.
 
-    A frame that pushes cannot be kept apart: -1. Too many exits: -2. Something to build: -3. Otherwise the exits' number.
+    A frame that pushes cannot be kept apart: -1. Something to build: -3. Otherwise the number of exits; there may be more
+    than `exits` holds.
     """
     counts = _i64(ctx, COUNTS)
     counts[1] = 0
@@ -624,7 +811,7 @@ def walk_frame(ctx, start, state, mask, exits):  # type: ignore[no-untyped-def]
     work, ends, starts = _i64(ctx, WORK), _i32(ctx, TRIE_END), _i32(ctx, TRIE_TOKEN_START)
     trie_bytes, kinds, nullable = _u8(ctx, TRIE_BYTE), _u8(ctx, STATE_KIND), _u8(ctx, STATE_NULLABLE)
     rows, state_rows, lits = _i32(ctx, ROWS), _i32(ctx, STATE_ROW), _i32(ctx, LITS)
-    n_exits = 0
+    reach, n_exits = _i32(ctx, STATE_REACH), 0
     work[0] = start
     work[1] = state
     n_work = 2
@@ -632,7 +819,7 @@ def walk_frame(ctx, start, state, mask, exits):  # type: ignore[no-untyped-def]
         n_work -= 2
         node, code = work[n_work], work[n_work + 1]
         last = np.int64(ends[node])
-        if code < LIT_BASE and kinds[code] == ROW and nullable[code] == 0 and whole_subtree(ctx, node, code):
+        if code < LIT_BASE and nullable[code] == 0 and reach[code] == REACH_ALL and whole_subtree(ctx, node, code):
             set_tokens(ctx, np.int64(starts[node + 1]), np.int64(starts[last]), mask)
             continue
         child = node + 1
@@ -656,9 +843,8 @@ def walk_frame(ctx, start, state, mask, exits):  # type: ignore[no-untyped-def]
                 set_tokens(ctx, np.int64(starts[child]), np.int64(starts[child + 1]), mask)
                 if np.int64(ends[child]) > child + 1:
                     if target < LIT_BASE and nullable[target] == 1:
-                        if n_exits >= exits.shape[0]:
-                            return -2
-                        exits[n_exits] = child
+                        if n_exits < exits.shape[0]:
+                            exits[n_exits] = child
                         n_exits += 1
                     if target != EPSILON_STATE:
                         if n_work + 2 > ctx[WORK_CAPACITY]:
@@ -681,6 +867,16 @@ def subtree_masks(ends, trie_bytes, out):  # type: ignore[no-untyped-def]
                 out[node, k] |= out[child, k]
             byte = np.int64(trie_bytes[child])
             out[node, byte >> 6] |= np.uint64(1) << np.uint64(byte & 63)
+            child = np.int64(ends[child])
+
+
+@njit(cache=True, nogil=True)
+def subtree_heights(ends, out):  # type: ignore[no-untyped-def]
+    """How many levels lie below each node; out: int32[n_nodes], zeroed."""
+    for node in range(ends.shape[0] - 1, -1, -1):
+        child = node + 1
+        while child < ends[node]:
+            out[node] = max(out[node], out[child] + 1)
             child = np.int64(ends[child])
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from .expressions import EMPTY, EPSILON, K_KEYS, Expr, alt, intern_node, seq
+from .expressions import EMPTY, EPSILON, K_BOTH, K_KEYS, Expr, alt, both_unchecked, intern_node, neg, seq, words
 
 Moves = list[tuple[int, tuple[Expr, ...]]]
 
@@ -53,6 +53,7 @@ class MemberSpec:
     ordered: bool = False
     nodes: list[KeyNode] = field(default_factory=list, repr=False)
     extra_states: dict[int, Expr] = field(default_factory=dict, repr=False)
+    plain_states: dict[int, Expr] = field(default_factory=dict, repr=False)
     order: list[int] = field(default_factory=list, repr=False)  # declared -> sorted index
     ranked: list[tuple[int, Member]] = field(default_factory=list, repr=False)
 
@@ -213,21 +214,41 @@ def extra_state(spec: MemberSpec, position: int) -> Expr:
     """The undeclared key's expression after the bytes on the way to this node of the key trie."""
     if not spec.extra_states:
         assert spec.extra_key is not None
-        _walk_extra(spec, 0, spec.extra_key)
+        spec.extra_states.update(_walk_extra(spec, spec.extra_key))
     return spec.extra_states.get(position, EMPTY)
 
 
-def _walk_extra(spec: MemberSpec, position: int, state: Expr) -> None:
+def plain_extra_state(spec: MemberSpec, position: int) -> Expr:
+    """The same where the expression may also spell declared keys, which the key trie decides: so that objects with other
+    declared keys share it, and its masks."""
+    if not spec.plain_states:
+        assert spec.extra_key is not None
+        spec.plain_states.update(_walk_extra(spec, _without_exclusion(spec)))
+    return spec.plain_states.get(position, EMPTY)
+
+
+def _without_exclusion(spec: MemberSpec) -> Expr:
+    assert spec.extra_key is not None
+    declared = neg(words(member.text for member in spec.members))
+    parts = spec.extra_key.args if spec.extra_key.kind == K_BOTH else ()
+    if declared not in parts:
+        return spec.extra_key
+    return both_unchecked(*(part for part in parts if part is not declared))
+
+
+def _walk_extra(spec: MemberSpec, state: Expr) -> dict[int, Expr]:
     from .derivatives import heads
 
-    work = [(position, state)]
+    states: dict[int, Expr] = {}
+    work = [(0, state)]
     while work:
         place, here = work.pop()
-        spec.extra_states[place] = here
+        states[place] = here
         pairs = heads(here)
         for byte, child in spec.nodes[place].children.items():
             after = next((after for mask, after in pairs if mask >> byte & 1), EMPTY)
             work.append((child, after))
+    return states
 
 
 def is_whole(spec: MemberSpec) -> bool:

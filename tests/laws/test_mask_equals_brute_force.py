@@ -32,10 +32,15 @@ def ids_of(mask: npt.NDArray[np.uint32]) -> set[int]:
     return set(np.flatnonzero(np.unpackbits(mask.view(np.uint8), bitorder="little")).tolist())
 
 
+def engine_with(vocabulary: Vocabulary, memo_min_nodes: int) -> Engine:
+    """An engine that keeps memos from so many trie nodes on; for small numbers of nearly every state."""
+    return Engine(vocabulary, memo_min_nodes=memo_min_nodes, wide_bytes=min(memo_min_nodes, 48))
+
+
 def compile_or_none(expr: Expr, vocabulary: Vocabulary, memo_min_nodes: int) -> Compiled | None:
     """The compiled constraint; None where the language is empty in this vocabulary."""
     try:
-        return Compiled(expr, vocabulary, engine=Engine(vocabulary, memo_min_nodes=memo_min_nodes))
+        return Compiled(expr, vocabulary, engine=engine_with(vocabulary, memo_min_nodes))
     except EmptyLanguage:
         return None
 
