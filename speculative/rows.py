@@ -178,7 +178,7 @@ class Row:
                     choice.token_id,
                     choice.wanted_logprob,
                     choice.logprob,
-                    choice.legal_mass if choice.legal_mass is not None else 1.0,
+                    choice.legal_mass,
                     choice.because,
                 )
             )

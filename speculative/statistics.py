@@ -28,7 +28,7 @@ class InterventionRecord:
     """A step where the unconstrained choice was illegal.
 
     `because` is "constraint", or "budget" where the token is legal but leaves too few tokens to complete the text.
-    `wanted_logprob` is log p(wanted); `legal_mass` is A_t.
+    `wanted_logprob` is log p(wanted); `legal_mass` is A_t, None where it was not measured (then because is "budget").
     """
 
     step: int
@@ -36,7 +36,7 @@ class InterventionRecord:
     chosen_id: int
     wanted_logprob: float
     chosen_logprob: float
-    legal_mass: float
+    legal_mass: float | None
     because: Literal["constraint", "budget"] = "constraint"
 
 
@@ -45,7 +45,7 @@ class RowStatistics:
     """What one row cost and how far the constraint bent the model.
 
     `logprobs`, `model_logprobs` and `legal_mass` have one entry a step; an entry of `legal_mass` is None where measure
-    is "light" and the model's own choice was legal, so that no mask was made. `drafted` and `accepted` count tokens by
+    is "light" and no mask of the whole legal set was made. `drafted` and `accepted` count tokens by
     source. Passes are shared by the rows of a batch: `forward_passes` counts those this row took part in, `model_s` is
     their time divided among the rows in each.
     """

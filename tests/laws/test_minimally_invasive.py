@@ -72,11 +72,21 @@ def test_an_illegal_wish_changes_nothing_before_it(law: str) -> None:
 
 def test_light_and_full_measurement_choose_the_same_tokens() -> None:
     rng = random.Random(1)
-    compiled = FakeCompiled([b"red", b"green", b"greenish", b"no, no, no"], VOCABULARY)
+    texts = [
+        b"red",
+        b"green",
+        b"greenish",
+        b"no, no, no",
+        b"no, no, no, no, no, no",
+        *(b"ab" * n for n in range(2, 12)),
+    ]
+    compiled = FakeCompiled(texts, VOCABULARY)
     for law in LAWS.values():
         for truncate in ("model", "masked"):
             rows = [RowRequest(random_prompt(rng), compiled, row, 9, (0,)) for row in range(6)]
             light = decode(MODEL, VOCABULARY, rows, DecodeOptions(**law, truncate=truncate, measure="light"))
             full = decode(MODEL, VOCABULARY, rows, DecodeOptions(**law, truncate=truncate, measure="full"))
-            assert [r.token_ids for r in light] == [r.token_ids for r in full]
-            assert [r.finish_reason for r in light] == [r.finish_reason for r in full]
+            for a, b in zip(light, full, strict=True):
+                assert (a.token_ids, a.finish_reason) == (b.token_ids, b.finish_reason)
+                wished = [(i.step, i.wanted_id, i.because) for i in a.statistics.interventions]
+                assert wished == [(i.step, i.wanted_id, i.because) for i in b.statistics.interventions]
