@@ -168,7 +168,7 @@ class Automaton:
                 self._build_row(here, targets)
                 self._note_count(here, expr)
                 built += 1
-                following += [target for target in targets.values() if target < k.LIT_BASE]
+                following += [target for target in targets.values() if 0 <= target < k.LIT_BASE]
             work = following
 
     def _counted_targets(self, expr: Expr) -> dict[int, int] | None:

@@ -618,6 +618,8 @@ def use_memos(ctx, node, begin, end, n_work, mask):  # type: ignore[no-untyped-d
     top, kept = end, begin
     for i in range(begin, end):
         code, stack = codes[i], stacks[i]
+        if 0 <= code < LIT_BASE and _u8(ctx, STATE_KIND)[code] == KEYS:
+            code = key_code(ctx, code)
         state = memo_state(ctx, code)
         memo = find_memo(ctx, node, state) if state >= 0 else np.int64(-1)
         if state >= 0 and memo < 0:

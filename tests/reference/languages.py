@@ -71,6 +71,17 @@ def _counts(draw: st.DrawFn) -> tuple[int, int | None]:
 
 
 @st.composite
+def _large_count(draw: st.DrawFn) -> Expr:
+    """A count beyond the longest token, of items of several bytes; what follows may begin like an item."""
+    items = st.lists(st.lists(st.sampled_from(list(b"abc")), min_size=1, max_size=3).map(bytes), min_size=1, max_size=4)
+    lo = draw(st.integers(0, 12))
+    count = ex.repeat(
+        draw(st.one_of(items.map(ex.words), _sets)), lo, draw(st.one_of(st.none(), st.integers(lo + 6, 20)))
+    )
+    return ex.seq(draw(st.one_of(st.just(ex.EPSILON), _leaves)), count, draw(st.one_of(st.just(ex.EPSILON), _leaves)))
+
+
+@st.composite
 def _regular(draw: st.DrawFn, inner: st.SearchStrategy[Expr]) -> Expr:
     kind = draw(st.sampled_from(["seq", "alt", "repeat", "both", "neg", "minus"]))
     if kind == "seq":
@@ -86,7 +97,9 @@ def _regular(draw: st.DrawFn, inner: st.SearchStrategy[Expr]) -> Expr:
     return ex.minus(draw(inner), draw(inner))
 
 
-regular = st.recursive(_leaves, lambda inner: _regular(inner), max_leaves=8)
+regular = st.recursive(
+    st.one_of(_leaves, _leaves, _leaves, _large_count()), lambda inner: _regular(inner), max_leaves=8
+)
 """Expressions without calls."""
 
 
