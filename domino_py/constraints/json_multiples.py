@@ -3,7 +3,7 @@
 A divisor is D = 2^a 5^b m, with m coprime to ten. Being a multiple of 2^a 5^b is a matter of the last digits, hence
 an intersection with finitely many endings. Being a multiple of m is a matter of all digits read as one whole
 number, wherever the point stands, since ten is invertible modulo m: a product of the range with remainders, built
-lazily, one rule a pair. Few multiples inside narrow bounds are simply listed.
+lazily, one state a pair. Few multiples inside narrow bounds are simply listed.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from tokenizer_align.expressions import (
     EMPTY,
     EPSILON,
     Expr,
-    Rule,
+    LazyState,
     alt,
     both,
     byte_set,
-    call,
     frame,
+    lazy,
     lit,
     optional,
     repeat,
@@ -54,8 +54,16 @@ def multiples(bounds: Bounds, divisors: Iterable[Decimal], digits: Digits, is_in
     """
     step = common_multiple([*divisors, Decimal(1)] if is_integer else divisors)
     listed = _listed(bounds, step)
-    if listed is not None:
-        return listed
+    return frame(_unlisted(bounds, step, digits, is_integer) if listed is None else listed)
+
+
+def multiples_by_value(divisor: Decimal, digits: Digits) -> Expr:
+    """Plain decimals that are a multiple of a divisor in any writing, trailing zeros included; without calls."""
+    found = _unlisted(Bounds(), common_multiple([divisor]), digits, is_integer=False)
+    return alt(found, seq(found, POINT, ZEROS, lit(b"0"))) if Fraction(divisor).denominator == 1 else found
+
+
+def _unlisted(bounds: Bounds, step: Fraction, digits: Digits, is_integer: bool) -> Expr:
     twos, fives, rest = _factors(step)
     decimals, endings = _ending_length(twos, fives)
     if digits.fraction is not None:
@@ -69,7 +77,7 @@ def multiples(bounds: Bounds, divisors: Iterable[Decimal], digits: Digits, is_in
         )  # the modulus shares factors with ten: no zeros after a point
     base = both(base, seq(optional(MINUS), _with_endings(tail, decimals, endings)))
     if rest == 1:
-        return frame(base)
+        return base
     if rest > MAX_MODULUS:
         raise TooComplex(f"multiples of {step}: remainders by more than {MAX_MODULUS:,} are not supported")
     return _with_remainder(base, rest)
@@ -97,7 +105,7 @@ def _listed(bounds: Bounds, step: Fraction) -> Expr | None:
     last -= bounds.hi_open and last * step == Fraction(bounds.hi)
     if last - first >= MAX_LISTED:
         return None
-    return frame(words(_plain(count * step) for count in range(first, last + 1)))
+    return words(_plain(count * step) for count in range(first, last + 1))
 
 
 def _plain(value: Fraction) -> bytes:
@@ -163,23 +171,23 @@ def _fraction_ending(ending: str, decimals: int) -> Expr:
 
 def _with_remainder(base: Expr, modulus: int) -> Expr:
     """Those texts of `base` whose digits, read as one whole number, are a multiple of `modulus`."""
-    rules: dict[tuple[Expr, int], Rule] = {}
+    states: dict[tuple[Expr, int], LazyState] = {}
 
     def state(here: Expr, remainder: int) -> Expr:
-        rule = rules.get((here, remainder))
-        if rule is None:
-            rule = rules[here, remainder] = Rule(f"remainder {remainder} of {modulus}")
-            rule.define(lambda: body(here, remainder))
-        return call(rule)
+        found = states.get((here, remainder))
+        if found is None:
+            is_end = bool(here.memo_nullable) and remainder == 0
+            found = states[here, remainder] = LazyState(is_end, lambda: body(here, remainder))
+        return lazy(found)
 
     def body(here: Expr, remainder: int) -> Expr:
-        parts = [EPSILON] if here.memo_nullable and remainder == 0 else []
+        parts = []
         for mask, after in heads(here):
             for byte in range(0x2D, 0x3A):
                 if mask >> byte & 1:
                     digit = byte - 0x30
                     left = (remainder * 10 + digit) % modulus if digit >= 0 else remainder
                     parts.append(seq(byte_set([byte]), state(after, left)))
-        return alt(*parts) if parts else EMPTY
+        return alt(*parts)
 
     return state(base, 0)

@@ -14,6 +14,7 @@ from tokenizer_align.expressions import EMPTY, EPSILON, Expr, alt, lit, optional
 from tokenizer_align.members import Member, MemberSpec, start_members
 
 from . import json as grammar
+from .schema_claims import Atom, claims_of, positives
 from .schema_keywords import as_whole
 from .schema_values import scalar_spellings
 
@@ -21,8 +22,13 @@ if TYPE_CHECKING:
     from .schema_compile import SchemaCompiler
 
 
-def array_expression(compiler: SchemaCompiler, places: list[str]) -> Expr:
-    """The arrays that satisfy the array keywords of all these sub-schemas."""
+def array_expression(compiler: SchemaCompiler, atoms: list[Atom]) -> Expr:
+    """The arrays of which all these claims hold."""
+    failing = claims_of(atoms)
+    if failing:
+        problem = f'"{failing[0].keyword}" is not supported inside "not", "if" and "oneOf"'
+        raise UnsupportedSchema([Problem(failing[0].pointer, failing[0].keyword, problem)])
+    places = positives(atoms)
     if not places:
         return grammar.any_array(compiler.style)
     lo, hi = _count_bounds(compiler, places)
@@ -127,7 +133,7 @@ def distinct_texts(compiler: SchemaCompiler, item_pointers: list[str]) -> list[b
     for kind in ("array", "object", "string", "number", "boolean", "null"):
         for conjunct in compiler.conjuncts(key, kind):
             places = compiler.in_order(conjunct)
-            listing = [p for p in places if not compiler.keywords(p).keys().isdisjoint(("enum", "const"))]
+            listing = compiler.listing(places)
             if kind == "null":
                 values.append(None)
             elif kind == "boolean" and not listing:
@@ -135,7 +141,7 @@ def distinct_texts(compiler: SchemaCompiler, item_pointers: list[str]) -> list[b
             elif not listing or kind in ("array", "object"):
                 return None
             else:
-                values += compiler.listed(kind, places, listing)
+                values += compiler.listed(kind, places)
     texts = list(dict.fromkeys(scalar_spellings(value)[0] for value in values))
     ordered = sorted(texts)
     if any(b.startswith(a) for a, b in pairwise(ordered)):

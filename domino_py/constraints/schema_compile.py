@@ -1,11 +1,10 @@
-"""From schemas to expressions: a schema is a conjunction of assertions, split by JSON type.
+"""From schemas to expressions: a schema is a Boolean formula over assertions, split by JSON type.
 
-A *node* is a set of sub-schemas that must all hold. For each JSON type it has *alternatives* (disjunctive normal
-form of allOf, anyOf, oneOf and $ref), each a set of sub-schemas whose own keywords must all hold, a *conjunct*. A
-conjunct's keywords are merged per type: strings and numbers become regular expressions, objects and arrays ask for
-further nodes by key and index. Nodes and conjuncts are memoized, and a node is a rule whose body is made when it is
-first needed: recursion ends, siblings of `$ref` and `allOf` of objects come out right, and only what is visited is
-ever built.
+A *node* is a set of sub-schemas that must all hold or fail. For each JSON type it has *alternatives* (`schema_logic`),
+each a *conjunct*: keywords that hold or fail together (`schema_claims`). A conjunct's keywords are merged per type:
+strings and numbers become regular expressions, objects and arrays ask for further nodes by key and index. Nodes and
+conjuncts are memoized, and a node is a rule whose body is made when it is first needed: recursion ends, siblings of
+`$ref` and `allOf` of objects come out right, and only what is visited is ever built.
 """
 
 from __future__ import annotations
@@ -15,26 +14,25 @@ from decimal import Decimal
 from typing import Any
 
 from tokenizer_align.errors import ConstraintError, Problem, TooComplex, UnsupportedSchema
-from tokenizer_align.expressions import EMPTY, Expr, Rule, alt, call
+from tokenizer_align.expressions import EMPTY, Expr, Rule, alt, call, words
 from tokenizer_align.recognizer import matches
 
 from . import json as grammar
 from .json_layout import JsonStyle
+from .json_strings import canonical_text, quoted
+from .schema_claims import ANYTHING, NOTHING, Alternatives, Atom, Claim, Conjunct, fails, is_contradiction, pointer_of
+from .schema_claims import positives as positive_atoms
 from .schema_document import Document
-from .schema_keywords import JSON_TYPES, own_keywords
+from .schema_keywords import JSON_TYPES
+from .schema_logic import SchemaLogic, listed_values
 from .schema_numbers import NumberSet, number_set
 from .schema_strings import StringSet, string_set
 from .schema_values import any_of_values, compact_text, json_type, value_key
 
-Conjunct = frozenset[str]
-Alternatives = tuple[Conjunct, ...]
-
-ANYTHING: Alternatives = (frozenset(),)
-MAX_ALTERNATIVES = 500  # branches of a node after anyOf and oneOf are multiplied out
 MAX_FORCED = 5_000  # nodes built ahead where a schema could turn out to be unsupported only there
 
 
-class SchemaCompiler:
+class SchemaCompiler(SchemaLogic):
     """Builds the expressions of one document; `dropped` holds (pointer, keyword) pairs that are left out on request."""
 
     def __init__(
@@ -47,109 +45,40 @@ class SchemaCompiler:
         merges_repeats: bool = False,
         dropped: frozenset[tuple[str, str]] = frozenset(),
     ) -> None:
-        self.document, self.style = document, style
-        self.is_ordered, self.additional_properties, self.dropped = is_ordered, additional_properties, dropped
+        super().__init__(document, dropped)
+        self.style = style
+        self.is_ordered, self.additional_properties = is_ordered, additional_properties
         self.merges_repeats = (
             merges_repeats  # where different items cannot be enforced, repeats will do (Python's sets)
         )
         self.contradictions: dict[tuple[str, str], Problem] = {}
-        self._own = {json_type: own_keywords(json_type, document.draft) for json_type in JSON_TYPES}
-        self._keywords: dict[str, dict[str, Any]] = {}
-        self._alternatives: dict[tuple[str, str], Alternatives] = {}
         self._nodes: dict[Conjunct, Expr] = {}
         self._rules: list[Rule] = []
         self._conjuncts: dict[tuple[str, Conjunct], Expr] = {}
 
-    # What a sub-schema says itself
-
-    def keywords(self, pointer: str) -> dict[str, Any]:
-        """The keywords that count at a sub-schema."""
-        found = self._keywords.get(pointer)
-        if found is None:
-            found = self.document.keywords(pointer)
-            if self.dropped:
-                found = {name: value for name, value in found.items() if (pointer, name) not in self.dropped}
-            self._keywords[pointer] = found
-        return found
-
-    def alternatives(self, pointer: str, json_type: str) -> Alternatives:
-        """The conjuncts of which one must hold for a value of this type."""
-        key = (pointer, json_type)
-        found = self._alternatives.get(key)
-        if found is None:
-            found = self._alternatives[key] = self._expand(pointer, json_type)
-        return found
-
-    def _expand(self, pointer: str, json_type: str) -> Alternatives:
-        schema = self.document.at[pointer]
-        if isinstance(schema, bool):
-            return ANYTHING if schema else ()
-        keywords = self.keywords(pointer)
-        own = self._own_conjunct(pointer, keywords, json_type)
-        if own is None:
-            return ()
-        result: Alternatives = (own,)
-        for child in self.all_of(pointer):
-            result = self._product(pointer, result, self.alternatives(child, json_type))
-        for keyword in ("anyOf", "oneOf"):
-            if keyword in keywords:
-                branches = [self.alternatives(child, json_type) for child in self.document.children(pointer, keyword)]
-                result = self._product(pointer, result, _simplest({c for branch in branches for c in branch}))
-        return result
-
-    def all_of(self, pointer: str) -> list[str]:
-        """The sub-schemas that must hold in the same place whatever the value is: `$ref` and `allOf`."""
-        keywords = self.keywords(pointer)
-        found = self.document.children(pointer, "allOf") if "allOf" in keywords else []
-        target = self.document.resolve(pointer, keywords["$ref"]) if "$ref" in keywords else None
-        return found if target is None else [target, *found]
-
-    def _own_conjunct(self, pointer: str, keywords: dict[str, Any], json_type: str) -> Conjunct | None:
-        """The sub-schema itself if its own keywords say something about the type, None if they exclude it."""
-        names = keywords.get("type")
-        says = False
-        if names is not None:
-            names = [names] if isinstance(names, str) else names
-            if json_type not in names:
-                if json_type != "number" or "integer" not in names:
-                    return None
-                says = True
-        if "enum" in keywords or "const" in keywords:
-            says = True
-            if not any(json_type_of == json_type for json_type_of in map(_type_of, listed_values(keywords))):
-                return None
-        return frozenset([pointer]) if says or not self._own[json_type].isdisjoint(keywords) else frozenset()
-
-    def _product(self, pointer: str, left: Alternatives, right: Alternatives) -> Alternatives:
-        if right == ANYTHING:
-            return left
-        if len(left) * len(right) > MAX_ALTERNATIVES:
-            message = f"more than {MAX_ALTERNATIVES} combinations of alternatives"
-            raise UnsupportedSchema([Problem(pointer, None, message, hint="Split the schema, or use fewer anyOf.")])
-        return _simplest({a | b for a in left for b in right})
-
     # Nodes
 
-    def value(self, pointers: Iterable[str]) -> Expr:
-        """The JSON values that satisfy all these sub-schemas."""
-        key = frozenset(pointers)
+    def value(self, wanted: Iterable[Atom]) -> Expr:
+        """The JSON values that satisfy all these sub-schemas; `fails(pointer)` asks for values that do not."""
+        key = frozenset(wanted)
         found = self._nodes.get(key)
         if found is None:
             found = self._nodes[key] = self._node(key)
         return found
 
     def _node(self, key: Conjunct) -> Expr:
-        if any(self.document.at[pointer] is False for pointer in key):
+        known = [(atom, self.document.at[pointer_of(atom)]) for atom in key]
+        if is_contradiction(key) or any(schema is isinstance(atom, Claim) for atom, schema in known):
             return EMPTY
-        if all(self.document.at[pointer] is True for pointer in key):
+        if all(schema is isinstance(atom, str) for atom, schema in known):
             return grammar.any_value(self.style)
-        rule = Rule(" & ".join(sorted(pointer or "#" for pointer in key)))
+        rule = Rule(" & ".join(_shown(atom) for atom in self.in_order(key)))
         rule.define(lambda: self._body(key))
         self._rules.append(rule)
         return call(rule)
 
     def _body(self, key: Conjunct) -> Expr:
-        by_type = {json_type: self.conjuncts(key, json_type) for json_type in JSON_TYPES}
+        by_type = {kind: self.conjuncts(key, kind) for kind in JSON_TYPES}
         if all(found == ANYTHING for found in by_type.values()):
             return grammar.any_value(self.style)
         body = alt(*(self.conjunct(kind, c) for kind, found in by_type.items() for c in found))
@@ -157,95 +86,147 @@ class SchemaCompiler:
             self.note_contradiction(key, None, "no value satisfies all of this together")
         return body
 
-    def conjuncts(self, key: Conjunct, json_type: str) -> Alternatives:
+    def conjuncts(self, key: Iterable[Atom], kind: str) -> Alternatives:
         """The alternatives of a node for one JSON type."""
         result = ANYTHING
-        for pointer in sorted(key, key=self.document.order.__getitem__):
-            result = self._product(pointer, result, self.alternatives(pointer, json_type))
+        for atom in self.in_order(key):
+            pointer = pointer_of(atom)
+            result = self.product(pointer, result, self.alternatives(pointer, kind, isinstance(atom, str)))
+            if result == NOTHING:
+                break
         return result
 
-    def conjunct(self, json_type: str, conjunct: Conjunct) -> Expr:
-        """The values of one type that satisfy the own keywords of all these sub-schemas."""
-        key = (json_type, conjunct)
+    def conjunct(self, kind: str, conjunct: Conjunct) -> Expr:
+        """The values of one type that satisfy all these claims."""
+        key = (kind, conjunct)
         found = self._conjuncts.get(key)
         if found is None:
-            found = self._conjuncts[key] = self._build_conjunct(json_type, conjunct)
+            found = self._conjuncts[key] = self._build_conjunct(kind, conjunct)
         return found
 
-    def _build_conjunct(self, json_type: str, conjunct: Conjunct) -> Expr:
-        places = self.in_order(conjunct)
-        listing = [pointer for pointer in places if not self.keywords(pointer).keys().isdisjoint(("enum", "const"))]
+    def _build_conjunct(self, kind: str, conjunct: Conjunct) -> Expr:
+        atoms = self.in_order(conjunct)
         n_known = len(self.contradictions)
-        result = self._listed(json_type, places, listing) if listing else self.unlisted(json_type, places)
+        if self.listing(atoms):
+            result = any_of_values(self.listed(kind, atoms), self.style)
+        else:
+            result = self.unlisted(kind, atoms)
         if result is EMPTY and len(self.contradictions) == n_known:
-            said = dict.fromkeys(text for pointer in places for text in self.said_about(pointer, json_type))
-            self.note_contradiction(conjunct, None, f"no {json_type} satisfies {' and '.join(said)}")
+            said = dict.fromkeys(text for atom in atoms for text in self.said_about(atom, kind))
+            self.note_contradiction(conjunct, None, f"no {kind} satisfies {' and '.join(said)}")
         return result
 
-    def unlisted(self, json_type: str, places: list[str]) -> Expr:
-        """As `conjunct`, without regard to `enum` and `const`."""
+    def unlisted(self, kind: str, atoms: list[Atom]) -> Expr:
+        """As `conjunct`, without regard to the values that `enum` and `const` name."""
         from .schema_arrays import array_expression
         from .schema_objects import object_expression
 
-        if json_type == "null":
-            return grammar.NULL
-        if json_type == "boolean":
-            return alt(grammar.TRUE, grammar.FALSE)
-        if json_type == "number":
-            return self.numbers(places).expression(self.style)
-        if json_type == "string":
-            return self.strings(places).expression()
-        build = array_expression if json_type == "array" else object_expression
-        return build(
-            self, [pointer for pointer in places if not self._own[json_type].isdisjoint(self.keywords(pointer))]
-        )
+        if kind in ("null", "boolean"):
+            values = [None] if kind == "null" else [True, False]
+            return any_of_values(self._not_excluded(values, atoms), self.style)
+        if kind == "number":
+            return self.numbers(atoms).expression(self.style)
+        if kind == "string":
+            return self.strings(atoms).expression()
+        build = array_expression if kind == "array" else object_expression
+        return build(self, [atom for atom in atoms if isinstance(atom, Claim) or self._says(atom, kind)])
 
-    def numbers(self, places: list[str]) -> NumberSet:
-        return number_set((self.keywords(pointer) for pointer in places), self.document.draft)
+    def _says(self, pointer: str, kind: str) -> bool:
+        return not self.own[kind].isdisjoint(self.keywords(pointer))
 
-    def strings(self, places: list[str]) -> StringSet:
-        return string_set((self.keywords(pointer) for pointer in places), self.style.digits.fraction)
+    def numbers(self, atoms: Iterable[Atom]) -> NumberSet:
+        holding, failing = self._split(atoms)
+        return number_set(holding, self.document.draft, failing)
 
-    def _listed(self, json_type: str, places: list[str], listing: list[str]) -> Expr:
-        values = self.listed(json_type, places, listing)
-        return any_of_values(values, self.style)
+    def strings(self, atoms: Iterable[Atom]) -> StringSet:
+        holding, failing = self._split(atoms)
+        return string_set(holding, self.style.digits.fraction, failing)
 
-    def listed(self, json_type: str, places: list[str], listing: list[str]) -> list[Any]:
+    def _split(self, atoms: Iterable[Atom]) -> tuple[list[dict[str, Any]], list[tuple[str, dict[str, Any]]]]:
+        """(keywords that hold, keywords that fail with their neighbours)."""
+        holding, failing = [], []
+        for atom in atoms:
+            if isinstance(atom, str):
+                holding.append(self.keywords(atom))
+            elif atom.keyword is not None:
+                keywords = self.keywords(atom.pointer)
+                if atom.keyword == "enum":
+                    keywords = {"enum": listed_values(keywords)}
+                failing.append((atom.keyword, keywords))
+        return holding, failing
+
+    def key_names(self, wanted: Iterable[Atom]) -> Expr:
+        """The strings (canonical, with quotes) that satisfy all these sub-schemas, without calls."""
+        parts = []
+        for conjunct in self.conjuncts(wanted, "string"):
+            atoms = self.in_order(conjunct)
+            if self.listing(atoms):
+                parts.append(words(canonical_text(value) for value in self.listed("string", atoms)))
+            else:
+                parts.append(quoted(self.strings(atoms).body()))
+        return alt(*parts)
+
+    # Listed values
+
+    def listing(self, atoms: Iterable[Atom]) -> list[str]:
+        """The sub-schemas among these that list their values."""
+        return [p for p in positive_atoms(atoms) if not self.keywords(p).keys().isdisjoint(("enum", "const"))]
+
+    def listed(self, kind: str, atoms: list[Atom]) -> list[Any]:
         """The values of this type that all `enum` and `const` name and that the other keywords admit."""
         common: dict[Any, Any] | None = None
-        for pointer in listing:
-            here = {value_key(v): v for v in listed_values(self.keywords(pointer)) if _type_of(v) == json_type}
+        for pointer in self.listing(atoms):
+            here = {value_key(v): v for v in listed_values(self.keywords(pointer)) if json_type(v) == kind}
             common = here if common is None else {key: value for key, value in common.items() if key in here}
-        values = list((common or {}).values())
-        if json_type == "number":
-            return [value for value in values if self.numbers(places).holds(value)]
-        if all(self._own[json_type].isdisjoint(self.keywords(pointer)) for pointer in places):
+        values = self._not_excluded((common or {}).values(), atoms)
+        if kind == "number":
+            return [value for value in values if self.numbers(atoms).holds(value)]
+        others = [a for a in atoms if (a.keyword != "enum" if isinstance(a, Claim) else self._says(a, kind))]
+        if not others:
             return values
-        if json_type == "string":
-            body = self.strings(places)
+        if kind == "string":
+            body = self.strings(others)
             values = [v for v in values if body.lo <= len(v) and (body.hi is None or len(v) <= body.hi)]
             if not body.bodies:
                 return values
-        others = self.unlisted(json_type, places)
-        return [value for value in values if matches(others, compact_text(value))]
+        language = self.unlisted(kind, others)
+        return [value for value in values if matches(language, compact_text(value))]
+
+    def _not_excluded(self, values: Iterable[Any], atoms: Iterable[Atom]) -> list[Any]:
+        """Those values that no failing `enum` or `const` names."""
+        excluded = {
+            value_key(value)
+            for atom in atoms
+            if isinstance(atom, Claim) and atom.keyword == "enum"
+            for value in listed_values(self.keywords(atom.pointer))
+        }
+        return [value for value in values if value_key(value) not in excluded]
 
     # Order, reports, and building ahead
 
-    def in_order(self, pointers: Iterable[str]) -> list[str]:
-        return sorted(pointers, key=self.document.order.__getitem__)
+    def in_order(self, atoms: Iterable[Atom]) -> list[Atom]:
+        """In the order of the document, for what is built and what is reported."""
+        order = self.document.order
 
-    def said_about(self, pointer: str, json_type: str) -> list[str]:
-        """The keywords of a sub-schema that bear on a type, for messages; with their values where those are short."""
+        def place(atom: Atom) -> tuple[int, str]:
+            return order[pointer_of(atom)], "" if isinstance(atom, str) else repr(atom[1:])
+
+        return sorted(atoms, key=place)
+
+    def said_about(self, atom: Atom, kind: str) -> list[str]:
+        """The keywords of an atom that bear on a type, for messages; with their values where those are short."""
+        if isinstance(atom, Claim):
+            return [f'not "{atom.keyword}"'] if atom.pointer or atom.detail is None else [f"the key {atom.detail!r}"]
         found = []
-        for name, value in self.keywords(pointer).items():
-            if name in self._own[json_type] or name in ("enum", "const") or value == "integer":
+        for name, value in self.keywords(atom).items():
+            if name in self.own[kind] or name in ("enum", "const") or value == "integer":
                 is_short = isinstance(value, int | Decimal | str) and len(str(value)) <= 40
                 found.append(f'"{name}": {str(value).lower()}' if is_short else f'"{name}"')
         return found
 
-    def note_contradiction(self, pointers: Iterable[str], keyword: str | None, message: str) -> None:
-        """Remember that these sub-schemas exclude each other here; it matters only if the place is needed."""
-        places = self.in_order(pointers) or [""]
+    def note_contradiction(self, atoms: Iterable[Atom], keyword: str | None, message: str) -> None:
+        """Remember that these exclude each other here; it matters only if the place is needed."""
+        places = list(dict.fromkeys(pointer_of(atom) for atom in self.in_order(atoms))) or [""]
         if len(places) > 1:
             message += " (together with " + ", ".join(place or "the root" for place in places[1:]) + ")"
         self.contradictions.setdefault((places[0], message), Problem(places[0], keyword, message))
@@ -267,32 +248,14 @@ class SchemaCompiler:
             except UnsupportedSchema as error:
                 problems += error.problems
             except ConstraintError as error:
-                place = rule.name.split(" & ")[0]
+                place = rule.name.split(" & ")[0].removeprefix("not ")
                 problems.append(Problem("" if place == "#" else place, None, str(error)))
         if problems:
             raise UnsupportedSchema(list(dict.fromkeys(problems)))
 
 
-_type_of = json_type
+def _shown(atom: Atom) -> str:
+    return f"{'' if isinstance(atom, str) else 'not '}{pointer_of(atom) or '#'}"
 
 
-def listed_values(keywords: dict[str, Any]) -> list[Any]:
-    """The values that `enum` and `const` of one sub-schema leave."""
-    if "const" not in keywords:
-        return list(keywords["enum"])
-    constant = keywords["const"]
-    if "enum" in keywords and value_key(constant) not in {value_key(value) for value in keywords["enum"]}:
-        return []
-    return [constant]
-
-
-def _simplest(conjuncts: set[Conjunct]) -> Alternatives:
-    """Without conjuncts that ask for more than another one; in a fixed order."""
-    ordered = sorted(conjuncts, key=lambda c: (len(c), sorted(c)))
-    if len(ordered) > 64:
-        return tuple(ordered)
-    kept: list[Conjunct] = []
-    for conjunct in ordered:
-        if not any(other <= conjunct for other in kept):
-            kept.append(conjunct)
-    return tuple(kept)
+__all__ = ["SchemaCompiler", "fails", "listed_values"]

@@ -32,6 +32,20 @@ def child_pointers(pointer: str, keyword: str, value: Any, draft: int) -> Iterat
                 yield f"{base}/{escape_token(key)}", item
 
 
+def value_schema(value: Any, draft: int) -> dict[str, Any]:
+    """A schema of exactly one value, by its parts."""
+    if isinstance(value, list):
+        items, rest = ("prefixItems", "items") if draft >= 2020 else ("items", "additionalItems")
+        shape: dict[str, Any] = {"type": "array", "minItems": len(value)}
+        if not value:
+            return shape | {"maxItems": 0}
+        return shape | {items: [value_schema(item, draft) for item in value], rest: False}
+    if isinstance(value, dict):
+        parts = {key: value_schema(item, draft) for key, item in value.items()}
+        return {"type": "object", "properties": parts, "required": list(parts), "additionalProperties": False}
+    return {"enum": [value]}
+
+
 class Document:
     """One schema text, read; `at[pointer]` is a sub-schema, `order[pointer]` its place in the text."""
 
@@ -120,6 +134,25 @@ class Document:
         if pointer not in self.at:
             self._scan(pointer, here, base)
         return pointer
+
+    def targets(self, pointer: str, keywords: dict[str, Any]) -> list[str]:
+        """What the references of a sub-schema point at."""
+        found = [self.resolve(pointer, keywords["$ref"])] if "$ref" in keywords else []
+        return [target for target in found if target is not None]
+
+    def listed_schemas(self, pointer: str, kind: str) -> list[str]:
+        """Sub-schemas that say what the arrays (or objects) listed by `enum` and `const` look like, one for each."""
+        from .schema_logic import listed_values
+        from .schema_values import json_type
+
+        found = []
+        for i, value in enumerate(listed_values(self.keywords(pointer))):
+            if json_type(value) == kind:
+                place = f"{pointer}/enum/{i}/~value"  # no JSON Pointer leads there
+                if place not in self.at:
+                    self._scan(place, value_schema(value, self.draft), self._base[pointer])
+                found.append(place)
+        return found
 
     def keywords(self, pointer: str) -> dict[str, Any]:
         """The keywords that count at a sub-schema: before 2019-09, `$ref` hides its siblings."""

@@ -11,40 +11,93 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from tokenizer_align.expressions import Expr, frame
+from tokenizer_align.expressions import (
+    EMPTY,
+    EPSILON,
+    K_CALL,
+    Expr,
+    both,
+    frame,
+    lit,
+    neg,
+    optional,
+    plus,
+    repeat,
+    seq,
+)
 
 from .json import any_integer, any_number
 from .json_layout import JsonStyle
-from .json_multiples import multiples, values_divide
-from .json_numbers import Bounds, number_range
+from .json_multiples import multiples, multiples_by_value, values_divide
+from .json_numbers import MINUS, POINT, UNBOUNDED, Bounds, number_range, split_digits, whole_part
+from .schema_values import json_type
 
 
 @dataclass(frozen=True, slots=True)
 class NumberSet:
-    """Numbers that satisfy everything given: inside the bounds, whole or not, multiples of every divisor."""
+    """Numbers that satisfy everything given: inside the bounds, whole or not, multiples of every divisor.
+
+    `is_fractional`: not whole. `not_divisors`: multiples of none of these. `excluded`: none of these values.
+    """
 
     bounds: Bounds = Bounds()  # noqa: RUF009  (frozen)
     is_integer: bool = False
     divisors: frozenset[Decimal] = frozenset()
+    is_fractional: bool = False
+    not_divisors: frozenset[Decimal] = frozenset()
+    excluded: frozenset[Decimal] = frozenset()
+
+    @property
+    def is_contradiction(self) -> bool:
+        """Whether it shows at once that nothing is left."""
+        return self.bounds.is_contradiction or (self.is_integer and self.is_fractional)
 
     def holds(self, value: int | Decimal) -> bool:
         """Whether a value belongs to the set."""
         exact = Decimal(value)
-        if self.is_integer and exact != exact.to_integral_value():
+        is_whole = exact == exact.to_integral_value()
+        if (self.is_integer and not is_whole) or (self.is_fractional and is_whole) or exact in self.excluded:
+            return False
+        if any(values_divide(exact, divisor) for divisor in self.not_divisors):
             return False
         return self.bounds.holds(exact) and all(values_divide(exact, divisor) for divisor in self.divisors)
 
     def expression(self, style: JsonStyle) -> Expr:
         """The numbers as text. Raises TooComplex where divisors and bounds together are too much."""
+        if self.is_contradiction:
+            return EMPTY
+        outside = [neg(multiples_by_value(divisor, style.digits)) for divisor in sorted(self.not_divisors)]
+        outside += [neg(value_spellings(value)) for value in sorted(self.excluded)]
+        if self.is_fractional:
+            outside.append(neg(seq(optional(MINUS), whole_part(UNBOUNDED), optional(seq(POINT, plus(lit(b"0")))))))
         if self.divisors:
-            return multiples(self.bounds, self.divisors, style.digits, self.is_integer)
-        if self.bounds == Bounds():
+            base = multiples(self.bounds, self.divisors, style.digits, self.is_integer)
+        elif self.bounds == Bounds() and not outside:
             return any_integer(style) if self.is_integer else any_number(style)
-        return frame(number_range(self.bounds, style.digits, self.is_integer))
+        else:
+            base = frame(number_range(self.bounds, style.digits, self.is_integer))
+        return frame(both(_inside(base), *outside)) if outside else base
 
 
-def number_set(assertions: Iterable[dict[str, Any]], draft: int) -> NumberSet:
-    """The numbers that satisfy the number keywords of all these schemas (their `type` included)."""
+def _inside(framed: Expr) -> Expr:
+    """The body of a frame."""
+    body: Expr = framed.data.body if framed.kind == K_CALL else framed
+    return body
+
+
+def value_spellings(value: Decimal) -> Expr:
+    """One number in every plain decimal writing."""
+    whole, fraction = split_digits(value.copy_abs())
+    zeros = repeat(lit(b"0"), 0 if fraction else 1, None)
+    rest = seq(POINT, lit(fraction.encode()), zeros)
+    sign = optional(MINUS) if value == 0 else MINUS if value < 0 else EPSILON
+    return seq(sign, lit(whole.encode()), rest if fraction else optional(rest))
+
+
+def number_set(
+    assertions: Iterable[dict[str, Any]], draft: int, failing: Iterable[tuple[str, dict[str, Any]]] = ()
+) -> NumberSet:
+    """The numbers that satisfy all these number keywords (`type` included) and none of the `failing` ones."""
     bounds, is_integer, divisors = Bounds(), False, set[Decimal]()
     for schema in assertions:
         names = schema.get("type", ())
@@ -53,10 +106,32 @@ def number_set(assertions: Iterable[dict[str, Any]], draft: int) -> NumberSet:
         bounds = _with_bounds(bounds, schema, draft)
         if "multipleOf" in schema:
             divisors.add(Decimal(schema["multipleOf"]))
+    is_fractional, not_divisors, excluded = False, set[Decimal](), set[Decimal]()
+    for keyword, schema in failing:
+        if keyword == "type":
+            is_fractional = True
+        elif keyword == "multipleOf":
+            not_divisors.add(Decimal(schema["multipleOf"]))
+        elif keyword == "enum":
+            excluded |= {Decimal(value) for value in schema["enum"] if json_type(value) == "number"}
+        else:
+            bounds = _outside(bounds, keyword, schema, draft)
     if Decimal(1) in divisors:
         divisors.discard(Decimal(1))
         is_integer = True
-    return NumberSet(bounds, is_integer, frozenset(divisors))
+    return NumberSet(
+        bounds, is_integer, frozenset(divisors), is_fractional, frozenset(not_divisors), frozenset(excluded)
+    )
+
+
+def _outside(bounds: Bounds, keyword: str, schema: dict[str, Any], draft: int) -> Bounds:
+    """Also beyond what one keyword admits."""
+    value = Decimal(schema[keyword])
+    if keyword in ("minimum", "exclusiveMinimum"):
+        is_open = keyword == "exclusiveMinimum" or (draft == 4 and bool(schema.get("exclusiveMinimum")))
+        return bounds.with_hi(value, not is_open)
+    is_open = keyword == "exclusiveMaximum" or (draft == 4 and bool(schema.get("exclusiveMaximum")))
+    return bounds.with_lo(value, not is_open)
 
 
 def _with_bounds(bounds: Bounds, schema: dict[str, Any], draft: int) -> Bounds:

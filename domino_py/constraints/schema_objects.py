@@ -19,6 +19,7 @@ from tokenizer_align.recognizer import matches
 
 from . import json as grammar
 from .json_strings import ANY_STRING, CANONICAL_STRING, canonical_text, quoted
+from .schema_claims import Atom, claims_of, positives
 from .schema_keywords import as_whole
 from .schema_source import escape_token
 from .schema_strings import pattern_body
@@ -37,8 +38,13 @@ class KeyClass:
     value: Expr
 
 
-def object_expression(compiler: SchemaCompiler, places: list[str]) -> Expr:
-    """The objects that satisfy the object keywords of all these sub-schemas."""
+def object_expression(compiler: SchemaCompiler, atoms: list[Atom]) -> Expr:
+    """The objects of which all these claims hold."""
+    failing = claims_of(atoms)
+    if failing:
+        problem = f'"{failing[0].keyword}" is not supported inside "not", "if" and "oneOf"'
+        raise UnsupportedSchema([Problem(failing[0].pointer, failing[0].keyword, problem)])
+    places = positives(atoms)
     if not places:
         return grammar.any_object(compiler.style)
     keys, required = _declared(compiler, places)
@@ -84,15 +90,7 @@ def _key_names(compiler: SchemaCompiler, places: list[str]) -> Expr | None:
     )
     if not naming:
         return None
-    parts = []
-    for conjunct in compiler.conjuncts(naming, "string"):
-        ordered = compiler.in_order(conjunct)
-        listing = [p for p in ordered if not compiler.keywords(p).keys().isdisjoint(("enum", "const"))]
-        if listing:
-            parts.append(words(canonical_text(value) for value in compiler.listed("string", ordered, listing)))
-        else:
-            parts.append(quoted(compiler.strings(ordered).body()))
-    return alt(*parts)
+    return compiler.key_names(naming)
 
 
 def _places_of_key(

@@ -14,8 +14,8 @@ from decimal import Decimal
 from typing import Any
 
 from .json_numbers import Bounds
-from .schema_compile import SchemaCompiler, listed_values
 from .schema_keywords import JSON_TYPES, as_whole
+from .schema_logic import SchemaLogic, listed_values
 from .schema_numbers import number_set
 from .schema_values import json_type, value_key
 
@@ -37,9 +37,11 @@ class Outline:
     choices: list[list[str]] = field(default_factory=list)  # anyOf and oneOf: one of these sub-schemas holds
 
 
-def are_disjoint(compiler: SchemaCompiler, left: list[str], right: list[str], levels: int = MAX_LEVELS) -> bool:
-    """Whether surely no value satisfies all of `left` and all of `right`."""
-    outline = Outline()
+def are_disjoint(
+    compiler: SchemaLogic, left: list[str], right: list[str], kind: str | None = None, levels: int = MAX_LEVELS
+) -> bool:
+    """Whether surely no value (of the JSON type `kind`) satisfies all of `left` and all of `right`."""
+    outline = Outline() if kind is None else Outline({kind})
     for pointer in (*left, *right):
         _narrow(compiler, outline, pointer, set())
     if _is_empty(outline):
@@ -49,7 +51,7 @@ def are_disjoint(compiler: SchemaCompiler, left: list[str], right: list[str], le
     return _objects_clash(compiler, outline, levels) or _choices_clash(compiler, outline, left, right, levels)
 
 
-def _narrow(compiler: SchemaCompiler, outline: Outline, pointer: str, seen: set[str]) -> None:
+def _narrow(compiler: SchemaLogic, outline: Outline, pointer: str, seen: set[str]) -> None:
     """Take what a sub-schema says into the outline, `$ref` and `allOf` included."""
     if pointer in seen:
         return
@@ -88,7 +90,7 @@ def _narrow_lengths(outline: Outline, keywords: dict[str, Any]) -> None:
     outline.lengths = (lo, most if hi is None else hi if most is None else min(hi, most))
 
 
-def _narrow_keys(compiler: SchemaCompiler, outline: Outline, pointer: str, keywords: dict[str, Any]) -> None:
+def _narrow_keys(compiler: SchemaLogic, outline: Outline, pointer: str, keywords: dict[str, Any]) -> None:
     outline.required |= set(keywords.get("required", ()))
     properties = keywords.get("properties", {})
     for key, child in zip(properties, compiler.document.children(pointer, "properties"), strict=True):
@@ -125,22 +127,22 @@ def _may_hold(outline: Outline, value: Any) -> bool:
     return True
 
 
-def _objects_clash(compiler: SchemaCompiler, outline: Outline, levels: int) -> bool:
+def _objects_clash(compiler: SchemaLogic, outline: Outline, levels: int) -> bool:
     """Whether only objects are left and one of their required keys can have no value."""
     if outline.types != {"object"} or outline.listed is not None:
         return False
     return any(
-        are_disjoint(compiler, outline.below[key], [], levels - 1)
+        are_disjoint(compiler, outline.below[key], [], None, levels - 1)
         for key in sorted(outline.required)
         if key in outline.below
     )
 
 
-def _choices_clash(compiler: SchemaCompiler, outline: Outline, left: list[str], right: list[str], levels: int) -> bool:
+def _choices_clash(compiler: SchemaLogic, outline: Outline, left: list[str], right: list[str], levels: int) -> bool:
     """Whether some anyOf or oneOf has no branch that goes with the rest."""
     places = [*left, *right]
     return any(
-        all(are_disjoint(compiler, places, [branch], 0 if len(branches) > 8 else levels - 2) for branch in branches)
+        all(are_disjoint(compiler, places, [branch], None, 0 if len(branches) > 8 else levels - 2) for branch in branches)
         for branches in outline.choices
         if levels >= 2
     )

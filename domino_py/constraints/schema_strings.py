@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from tokenizer_align.expressions import EMPTY, Expr, both, frame
+from tokenizer_align.expressions import EMPTY, K_NEG, Expr, both, frame, neg, words
 
-from .json_strings import CANONICAL_BODY, canonical_length, encode_ranges, quoted, string_of_length
+from .json_strings import CANONICAL_BODY, canonical_text, encode_ranges, length_beside, quoted, string_of_length
 from .schema_formats import format_body
 from .schema_keywords import as_whole
 
@@ -50,25 +50,46 @@ class StringSet:
         if self.is_contradiction:
             return EMPTY
         if (self.lo, self.hi) == (0, None):
-            return both(*self.bodies) if self.bodies else CANONICAL_BODY
-        return both(*self.bodies, canonical_length(self.lo, self.hi))
+            is_open = all(body.kind == K_NEG for body in self.bodies)
+            return both(*self.bodies, CANONICAL_BODY) if is_open else both(*self.bodies)
+        return both(*self.bodies, length_beside(self.bodies, self.lo, self.hi))
 
 
-def string_set(assertions: Iterable[dict[str, Any]], max_digits: int | None) -> StringSet:
-    """The strings that satisfy the string keywords of all these schemas."""
+def string_set(
+    assertions: Iterable[dict[str, Any]],
+    max_digits: int | None,
+    failing: Iterable[tuple[str, dict[str, Any]]] = (),
+) -> StringSet:
+    """The strings that satisfy all these string keywords, and none of the `failing` ones (keyword, its schema)."""
     lo, hi = 0, None
     bodies: dict[Expr, None] = {}
     for schema in assertions:
         if "minLength" in schema:
             lo = max(lo, as_whole(schema["minLength"]) or 0)
         if "maxLength" in schema:
-            most = as_whole(schema["maxLength"])
-            assert most is not None
-            hi = most if hi is None else min(hi, most)
+            hi = _least(hi, as_whole(schema["maxLength"]))
         if "pattern" in schema:
             bodies[pattern_body(schema["pattern"])] = None
         known = format_body(schema["format"], max_digits) if "format" in schema else None
         if known is not None:
             bodies[known] = None
     bodies.pop(CANONICAL_BODY, None)
+    for keyword, schema in failing:
+        if keyword == "minLength":
+            hi = _least(hi, (as_whole(schema["minLength"]) or 0) - 1)
+        elif keyword == "maxLength":
+            lo = max(lo, (as_whole(schema["maxLength"]) or 0) + 1)
+        elif keyword == "pattern":
+            bodies[neg(pattern_body(schema["pattern"]))] = None
+        elif keyword == "format":
+            known = format_body(schema["format"], max_digits)
+            bodies[EMPTY if known is None else neg(known)] = None
+        elif keyword == "enum":
+            listed = [canonical_text(value)[1:-1] for value in schema["enum"] if isinstance(value, str)]
+            if listed:
+                bodies[neg(words(listed))] = None
     return StringSet(lo, hi, tuple(bodies))
+
+
+def _least(one: int | None, other: int | None) -> int | None:
+    return other if one is None else one if other is None else min(one, other)

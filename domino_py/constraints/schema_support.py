@@ -1,8 +1,7 @@
 """What of a schema cannot be enforced: every reason at once, each with its JSON Pointer, before anything is built.
 
 First the shape of the whole document (its meta-schema), then everything that can be reached from the root: keywords
-that are not supported, references that lead nowhere or in a circle, patterns that are not regular, `oneOf` that may
-overlap.
+that are not supported, references that lead nowhere or in a circle, patterns that are not regular.
 """
 
 from __future__ import annotations
@@ -21,7 +20,9 @@ from .schema_strings import pattern_body
 
 IGNORE_HINT = 'Remove it, or pass on_unsupported="ignore".'
 MAX_LEVELS = 250  # levels of sub-schemas inside each other
-_RISKY = frozenset(("uniqueItems", "patternProperties", "propertyNames", "minProperties", "multipleOf"))
+_RISKY = frozenset(
+    ("uniqueItems", "patternProperties", "propertyNames", "minProperties", "multipleOf", "not", "if", "oneOf")
+)
 
 
 @dataclass(slots=True)
@@ -82,8 +83,6 @@ def find_support(document: Document, compiler: SchemaCompiler) -> Support:
                 work.append(child)
     if not support.errors:
         _find_circles(compiler, support)
-    if not support.errors:
-        _check_choices(document, compiler, support)
     return support
 
 
@@ -112,15 +111,16 @@ def _visit(document: Document, compiler: SchemaCompiler, support: Support, point
 
 def _needs_combining(keywords: dict[str, Any], draft: int) -> bool:
     """Whether a sub-schema says several things about one value that must be intersected."""
-    parts = [name for name in ("$ref", "allOf", "anyOf", "oneOf") if name in keywords]
+    parts = [name for name in ("$ref", *_IN_PLACE) if name in keywords]
     has_own = any((keyword := known_keyword(name, draft)) and keyword.of_type for name in keywords)
     regular = [name for name in ("pattern", "format") if name in keywords]
     has_length = not keywords.keys().isdisjoint(("minLength", "maxLength"))
     return len(parts) > 1 or bool(parts and has_own) or len(regular) + has_length > 1
 
 
-_OF_VALUE = ("allOf", "anyOf", "oneOf", "additionalProperties", "propertyNames", "properties", "patternProperties")
-_FOLLOWED = frozenset((*_OF_VALUE, "items", "prefixItems", "additionalItems"))
+_IN_PLACE = ("allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas", "dependencies")
+_BELOW = ("properties", "patternProperties", "additionalProperties", "propertyNames", "unevaluatedProperties")
+_FOLLOWED = frozenset((*_IN_PLACE, *_BELOW, "items", "prefixItems", "additionalItems", "unevaluatedItems", "contains"))
 
 
 def unsupported_reason(name: str, value: Any, keywords: dict[str, Any], draft: int) -> str | None:
@@ -128,16 +128,10 @@ def unsupported_reason(name: str, value: Any, keywords: dict[str, Any], draft: i
     if known_keyword(name, draft) is None:
         return None
     message = f'"{name}" is not supported'
-    if name in ("if", "then", "else"):
-        return message if name == "if" and not keywords.keys().isdisjoint(("then", "else")) else None
-    if name == "not":
-        return None if value is False else message
     if name == "contains":
         return None if keywords.get("minContains") == 0 and "maxContains" not in keywords and draft >= 2019 else message
-    if name in ("unevaluatedProperties", "unevaluatedItems"):
+    if name == "unevaluatedItems":
         return None if value is True or value == {} else message
-    if name in ("dependentRequired", "dependentSchemas", "dependencies"):
-        return message if value else None
     if name in ("$dynamicRef", "$recursiveRef"):
         return message
     return None
@@ -180,18 +174,6 @@ def _can_be_written(value: Any) -> bool:
     return True
 
 
-def _in_place(compiler: SchemaCompiler, pointer: str) -> list[str]:
-    """The sub-schemas that apply to the very same value."""
-    if isinstance(compiler.document.at[pointer], bool):
-        return []
-    keywords = compiler.keywords(pointer)
-    found = compiler.all_of(pointer)
-    for keyword in ("anyOf", "oneOf"):
-        if keyword in keywords:
-            found = found + compiler.document.children(pointer, keyword)
-    return found
-
-
 def _find_circles(compiler: SchemaCompiler, support: Support) -> None:
     """References that come back to themselves without going down into a value."""
     state: dict[str, int] = {}  # 1: being visited, 2: done
@@ -206,34 +188,9 @@ def _find_circles(compiler: SchemaCompiler, support: Support) -> None:
                 continue
             state[pointer] = 1
             work.append((pointer, True))
-            for child in _in_place(compiler, pointer):
+            for child in compiler.in_place(pointer):
                 if state.get(child) == 1:
                     message = f"the reference circle through {child or 'the root'} never reaches a value"
                     support.errors.append(Problem(pointer, "$ref", message))
                 elif child not in state:
                     work.append((child, False))
-
-
-def _check_choices(document: Document, compiler: SchemaCompiler, support: Support) -> None:
-    """`oneOf` is supported where its branches exclude each other."""
-    from .schema_overlap import are_disjoint
-
-    for pointer in support.reached:
-        if isinstance(document.at[pointer], bool) or "oneOf" not in compiler.keywords(pointer):
-            continue
-        branches = document.children(pointer, "oneOf")
-        clash = next(
-            (
-                (i, j)
-                for j in range(len(branches))
-                for i in range(j)
-                if not are_disjoint(compiler, [branches[i], pointer], [branches[j]])
-            ),
-            None,
-        )
-        if clash is not None:
-            message = (
-                f'"oneOf" is supported where its branches exclude each other; {clash[0]} and {clash[1]} may both hold'
-            )
-            problem = Problem(f"{pointer}/oneOf", "oneOf", message, hint="Use anyOf if both may hold.")
-            support.unsupported.append((pointer, "oneOf", problem))

@@ -1,0 +1,83 @@
+"""Claims about one value, and alternatives of them: the small logic under `schema_compile`.
+
+An *atom* is either a sub-schema whose own keywords (for one JSON type) all hold, named by its pointer, or a `Claim`:
+one keyword that fails, a whole sub-schema that fails, a key that is there or not, or what `unevaluated…` sees. A
+*conjunct* is a set of atoms that hold together, *alternatives* a choice of conjuncts (disjunctive normal form).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from typing import NamedTuple
+
+UNEVALUATED = ("unevaluatedProperties", "unevaluatedItems")
+HAS = "has"  # the keyword of a claim about a key: `detail` is the key
+
+
+class Claim(NamedTuple):
+    """That a keyword of a sub-schema holds or fails; without a keyword, the whole sub-schema."""
+
+    pointer: str
+    keyword: str | None = None
+    holds: bool = False
+    detail: Hashable = None  # a key; for `unevaluated…` the sub-schemas whose annotations count (frozenset)
+
+
+Atom = str | Claim
+Conjunct = frozenset[Atom]
+Alternatives = tuple[Conjunct, ...]
+
+ANYTHING: Alternatives = (frozenset(),)
+NOTHING: Alternatives = ()
+MAX_ABSORBED = 64  # alternatives among which those that ask for more than another one are looked for
+
+
+def fails(pointer: str) -> Claim:
+    """That a whole sub-schema does not hold."""
+    return Claim(pointer)
+
+
+def pointer_of(atom: Atom) -> str:
+    return atom if isinstance(atom, str) else atom.pointer
+
+
+def positives(conjunct: Iterable[Atom]) -> list[str]:
+    """The sub-schemas whose own keywords all hold."""
+    return [atom for atom in conjunct if isinstance(atom, str)]
+
+
+def claims_of(conjunct: Iterable[Atom]) -> list[Claim]:
+    """The claims about single keywords and keys."""
+    return [atom for atom in conjunct if isinstance(atom, Claim)]
+
+
+def is_contradiction(conjunct: Conjunct) -> bool:
+    """Whether some atom says the opposite of another one."""
+    return any(
+        isinstance(atom, Claim)
+        and (
+            (not atom.holds and atom.pointer in conjunct and atom.keyword not in (HAS, *UNEVALUATED))
+            or atom._replace(holds=not atom.holds) in conjunct
+        )
+        for atom in conjunct
+    )
+
+
+
+def sort_key(conjunct: Conjunct) -> tuple[int, list[str]]:
+    return len(conjunct), sorted(map(repr, conjunct))
+
+
+def simplest(conjuncts: Iterable[Conjunct]) -> Alternatives:
+    """Without contradictions and without conjuncts that ask for more than another one; in a fixed order."""
+    unique = dict.fromkeys(conjunct for conjunct in conjuncts if not is_contradiction(conjunct))
+    if len(unique) < 2:
+        return tuple(unique)
+    ordered = sorted(unique, key=sort_key)
+    if len(ordered) > MAX_ABSORBED:
+        return tuple(ordered)
+    kept: list[Conjunct] = []
+    for conjunct in ordered:
+        if not any(other <= conjunct for other in kept):
+            kept.append(conjunct)
+    return tuple(kept)
