@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import kernels as k
-from .derivatives import heads, is_live, moves, nullable, one_less
+from .derivatives import heads, is_known_live, moves, nullable, one_less
 from .expressions import (
     EPSILON,
     K_ALT,
@@ -164,7 +164,7 @@ class Automaton:
                 assert expr is not None
                 targets = self._counted_targets(expr)
                 if targets is None:
-                    targets = {mask: self.code_of(after) for mask, after in heads(expr) if is_live(after)}
+                    targets = {mask: self.code_of(after) for mask, after in heads(expr) if is_known_live(after)}
                 self._build_row(here, targets)
                 self._note_count(here, expr)
                 built += 1
@@ -181,8 +181,10 @@ class Automaton:
         if count.kind != K_REPEAT or count.args[0].kind == K_SET or not _is_large(count, self.longest_token):
             return None
         item, rest = count.args[0], seq(one_less(count), *tail)
-        following = [(mask, after) for mask, after in heads(seq(*tail)) if is_live(after)] if not count.data[0] else []
-        opening = [(mask, after) for mask, after in heads(item) if is_live(after)]
+        following = (
+            [(mask, after) for mask, after in heads(seq(*tail)) if is_known_live(after)] if not count.data[0] else []
+        )
+        opening = [(mask, after) for mask, after in heads(item) if is_known_live(after)]
         if any(mask & other for mask, _ in opening for other, _ in following) or not self._is_prefix_free(item):
             return None
         targets = {mask: self.code_of(after) for mask, after in following}
@@ -341,7 +343,7 @@ class Automaton:
             return
         for node in range(len(spec.nodes)):
             state = extra_state(spec, node)
-            if state is not EPSILON and is_live(state):
+            if state is not EPSILON and is_known_live(state):
                 codes[root + node] = self.code_of(plain_extra_state(spec, node))
 
     # --- masks of counting states ---------------------------------------------------------------------------------

@@ -8,7 +8,9 @@ completed are left out, so every frame that is reached can be completed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import logging
+import time
+from heapq import heappop, heappush
 
 from .errors import ConstraintError, TooComplex
 from .expressions import (
@@ -40,13 +42,17 @@ from .expressions import (
     seq_parts,
     words_slice,
 )
+from .lengths import is_surely_empty, lengths
+
+logger = logging.getLogger(__name__)
 
 Heads = tuple[tuple[int, Expr], ...]
 Moves = tuple[tuple[int, tuple[Expr, ...]], ...]
 
 MAX_PRODUCTIVE_DEPTH = 60  # rules inside each other, and nodes, that the quick decision of productivity looks into
 MAX_PRODUCTIVE_STEPS = 20_000
-MAX_SEARCH = 200_000  # nodes visited to decide whether an intersection is empty, before TooComplex
+MAX_SEARCH = 50_000  # nodes visited to decide whether an intersection is empty, before TooComplex
+MAX_SEARCH_S = 2.0  # the same in time
 
 
 def heads(node: Expr) -> Heads:
@@ -87,17 +93,6 @@ def _heads(node: Expr) -> Heads:
     if kind == K_LAZY:
         return heads(node.data.body)
     raise ConstraintError(f"{node!r} needs a stack; it cannot stand inside an intersection or complement")
-
-
-def _seq_heads(node: Expr) -> Heads:
-    found: list[tuple[int, Expr]] = []
-    while node.kind == K_SEQ:
-        first, rest = node.args
-        found += [(mask, seq(after, rest)) for mask, after in heads(first)]
-        if not first.memo_nullable:
-            return _disjoint(found)
-        node = rest
-    return _disjoint(found + list(heads(node)))
 
 
 def one_less(node: Expr) -> Expr:
@@ -183,7 +178,10 @@ def _split(parts: list[tuple[int, tuple[Expr, ...]]], mask: int, after: Expr) ->
 
 
 def is_live(node: Expr) -> bool:
-    """Whether a call-free node holds any string at all; exact, by search over derivatives, memoized."""
+    """Whether a call-free node holds any string at all; exact, by search over derivatives, memoized.
+
+    Raises TooComplex beyond the budget of the search.
+    """
     if node.plain:
         return node is not EMPTY
     if node.memo_live is None:
@@ -191,30 +189,44 @@ def is_live(node: Expr) -> bool:
     return bool(node.memo_live)
 
 
+def is_known_live(node: Expr) -> bool:
+    """The same while a text is read: what is too hard to decide counts as empty.
+
+    A node that was found to be live keeps a way to its end, whose nodes are all known to be live; so nothing ends dead,
+    and at worst a legal text is left out, with a warning in the log.
+    """
+    try:
+        return is_live(node)
+    except TooComplex as error:
+        logger.warning("a part of the language is left out: %s", error)
+        node.memo_live = False
+        return False
+
+
 def _search(start: Expr) -> None:
-    """Depth first to the nearest accepting derivative; where there is none, all that was visited is dead."""
+    """The nearest first, by a lower bound of what is still to come; where none accepts, all that was visited is dead."""
     parents: dict[Expr, Expr | None] = {start: None}
-    work = [start]
+    work = [(lengths(start)[0], 0, start)]
+    stops_at = time.monotonic() + MAX_SEARCH_S
     while work:
-        node = work.pop()
+        _, _, node = heappop(work)
         if node.memo_nullable or node.memo_live or (node.plain and node is not EMPTY):
             step: Expr | None = node
             while step is not None:
                 step.memo_live = True
                 step = parents[step]
             return
-        for _, after in _live_heads(node):
+        for _, after in heads(node):
             if after not in parents and after.memo_live is not False:
                 parents[after] = node
-                work.append(after)
-        if len(parents) > MAX_SEARCH:
-            raise TooComplex(f"an intersection or complement needs more than {MAX_SEARCH:,} states: {start!r}")
+                if not is_surely_empty(after):
+                    heappush(work, (lengths(after)[0], -len(parents), after))
+        if len(parents) > MAX_SEARCH or time.monotonic() > stops_at:
+            shown = repr(start)
+            shown = shown if len(shown) <= 200 else f"{shown[:197]}..."
+            raise TooComplex(f"an intersection or complement needs more than {len(parents):,} states: {shown}")
     for node in parents:
         node.memo_live = False
-
-
-def _live_heads(node: Expr) -> Iterable[tuple[int, Expr]]:
-    return heads(node)
 
 
 def nullable(node: Expr) -> bool:
@@ -267,7 +279,7 @@ def _moves(node: Expr, active: frozenset[Rule]) -> list[tuple[int, tuple[Expr, .
     if node.memo_moves is not None:
         return list(node.memo_moves)
     if not node.has_call:
-        return [(mask, () if after is EPSILON else (after,)) for mask, after in heads(node) if is_live(after)]
+        return [(mask, () if after is EPSILON else (after,)) for mask, after in heads(node) if is_known_live(after)]
     kind = node.kind
     if kind == K_CALL:
         rule: Rule = node.data

@@ -36,6 +36,7 @@ class Expr:
         "has_call",
         "kind",
         "memo_heads",
+        "memo_lengths",
         "memo_live",
         "memo_moves",
         "memo_nullable",
@@ -54,6 +55,7 @@ class Expr:
     memo_nullable: bool | None
     memo_heads: tuple[tuple[int, Expr], ...] | None
     memo_moves: tuple[tuple[int, tuple[Expr, ...]], ...] | None
+    memo_lengths: tuple[int, int | None, int, int | None] | None
     memo_live: bool | None
     memo_productive: bool | None
     memo_shortest: bytes | None
@@ -66,7 +68,7 @@ class Expr:
         self.plain = kind not in (K_BOTH, K_NEG, K_LAZY, K_CALL, K_KEYS) and all(arg.plain for arg in args)
         self.memo_nullable = _nullable_now(self)
         self.memo_heads = self.memo_moves = self.memo_live = self.memo_productive = None
-        self.memo_shortest = None
+        self.memo_shortest = self.memo_lengths = None
         self.frame_rule = None
 
     def __repr__(self) -> str:

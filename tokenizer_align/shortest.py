@@ -6,9 +6,10 @@ equal length a fixed order of bytes decides, so that the rest of a shortest text
 
 from __future__ import annotations
 
+from heapq import heappop, heappush
 from typing import TYPE_CHECKING
 
-from .derivatives import heads, is_live
+from .derivatives import heads, is_known_live, is_live
 from .expressions import (
     EMPTY,
     K_ALT,
@@ -27,6 +28,7 @@ from .expressions import (
     Rule,
     seq_parts,
 )
+from .lengths import is_surely_empty, lengths
 
 _ORDER = sorted(range(256), key=lambda b: (not chr(b).isalnum() or b > 126, not 32 <= b < 127, b))
 _RANK = bytes(_ORDER.index(b) for b in range(256))
@@ -121,24 +123,24 @@ def _shortest(node: Expr, known: Known) -> bytes | None:
 
 
 def _by_search(node: Expr) -> bytes | None:
-    """Breadth first over derivatives."""
+    """Best first over derivatives, by length so far and a lower bound of the rest; the fixed order among equals (A*)."""
     if not is_live(node):
         return None
-    level: dict[Expr, bytes] = {node: b""}
-    seen = {node}
-    while level:
-        done = [text for state, text in level.items() if state.memo_nullable]
-        if done:
-            node.memo_shortest = min(done, key=lambda text: text.translate(_RANK))
-            return node.memo_shortest
-        following: dict[Expr, bytes] = {}
-        for state, text in level.items():
-            for mask, after in heads(state):
-                if after not in seen and is_live(after):
-                    candidate = text + bytes([best_byte(mask)])
-                    following[after] = _better(following.get(after), candidate) or candidate
-        seen.update(following)
-        level = following
+    best: dict[Expr, tuple[int, bytes]] = {node: (0, b"")}
+    work = [(lengths(node)[0], b"", node.uid, node, b"")]
+    while work:
+        _, ranked, _, state, text = heappop(work)
+        if best[state] != (len(text), ranked):
+            continue
+        if state.memo_nullable:
+            node.memo_shortest = text
+            return text
+        for mask, after in heads(state):
+            longer = text + bytes([best_byte(mask)])
+            found = (len(longer), longer.translate(_RANK))
+            if (after not in best or found < best[after]) and not is_surely_empty(after) and is_known_live(after):
+                best[after] = found
+                heappush(work, (found[0] + lengths(after)[0], found[1], after.uid, after, longer))
     return None
 
 

@@ -12,6 +12,7 @@ import json
 from collections.abc import Iterable
 
 from tokenizer_align.expressions import Expr, alt, byte_set, frame, lit, repeat, seq
+from tokenizer_align.lengths import bytes_of
 from tokenizer_align.utf8 import code_points, normalize
 
 QUOTE = lit(b'"')
@@ -57,6 +58,7 @@ def encode_ranges(ranges: Iterable[tuple[int, int]]) -> Expr:
 
 
 CANONICAL_CHARACTER = encode_ranges([(0, 0x10FFFF)])
+_RAW_CHARACTER = code_points(_RAW_RANGES)
 CANONICAL_BODY = repeat(CANONICAL_CHARACTER, 0, None)
 ANY_STRING = frame(seq(QUOTE, repeat(ANY_CHARACTER, 0, None), QUOTE))
 CANONICAL_STRING = seq(QUOTE, CANONICAL_BODY, QUOTE)
@@ -70,6 +72,16 @@ def string_of_length(lo: int, hi: int | None) -> Expr:
 def canonical_length(lo: int, hi: int | None) -> Expr:
     """The inside of a string (no quotes) in canonical spelling with `lo` to `hi` code points."""
     return repeat(CANONICAL_CHARACTER, lo, hi)
+
+
+def length_beside(bodies: Iterable[Expr], lo: int, hi: int | None) -> Expr:
+    """The same as far as it matters beside these insides of strings.
+
+    Where they hold no escapes, a character is a UTF-8 character, and what is too long shows at once, without a search.
+    """
+    if any(not bytes_of(body) >> 0x5C & 1 for body in bodies):
+        return repeat(_RAW_CHARACTER, lo, hi)
+    return canonical_length(lo, hi)
 
 
 def quoted(body: Expr) -> Expr:
