@@ -143,7 +143,7 @@ class Automaton:
                 self.build(target)
             return
         self.n_built += 1
-        if expr.kind == K_KEYS:
+        if expr.kind == K_KEYS and expr.data[0].is_plain:
             tables.state_row.array[state] = self._instance(expr)
             tables.state_self.row(state)[0] = expr.data[3]
             tables.state_kind.array[state] = k.KEYS

@@ -7,118 +7,11 @@ position in the key trie). So n keys need no 2^n states up front: a set of open 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
+from . import member_steps
 from .expressions import EMPTY, EPSILON, K_BOTH, K_KEYS, Expr, alt, both_unchecked, intern_node, neg, seq, words
+from .member_spec import KeyClass, Member, MemberSpec, Variant, clip, frames_of, keys_below, walk_keys
 
 Moves = list[tuple[int, tuple[Expr, ...]]]
-
-
-@dataclass(frozen=True, slots=True)
-class Member:
-    """One declared key. `text`: the key as written, both quotes included, no key text a prefix of another."""
-
-    text: bytes
-    rest: Expr  # what follows the key text: colon, blanks, value
-    required: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class KeyNode:
-    """A node of the key trie: its children by byte, the interval of (sorted) keys below it, the key that ends here or -1."""
-
-    children: dict[int, int]
-    lo: int
-    hi: int
-    ends: int
-    depth: int  # bytes on the way here
-
-
-@dataclass(frozen=True, eq=False)
-class MemberSpec:
-    """The members of an object after its opening bracket.
-
-    `extra_key` (call-free, quotes included) and `extra_rest`: members with keys that are not declared; their text must not
-    spell a declared key otherwise than as in `Member.text`. `separator`: between members. `close`: blanks and closing
-    bracket after the last member. `lo`, `hi`: bounds of the number of members. `ordered`: declared keys in their order.
-    """
-
-    members: tuple[Member, ...]  # in declared order
-    separator: Expr
-    close: Expr
-    extra_key: Expr | None = None
-    extra_rest: Expr | None = None
-    lo: int = 0
-    hi: int | None = None
-    ordered: bool = False
-    nodes: list[KeyNode] = field(default_factory=list, repr=False)
-    extra_states: dict[int, Expr] = field(default_factory=dict, repr=False)
-    plain_states: dict[int, Expr] = field(default_factory=dict, repr=False)
-    order: list[int] = field(default_factory=list, repr=False)  # declared -> sorted index
-    ranked: list[tuple[int, Member]] = field(default_factory=list, repr=False)
-
-    content_hash: list[int] = field(default_factory=list, repr=False)
-    whole: list[bool] = field(default_factory=list, repr=False)
-
-    def _content(self) -> tuple[object, ...]:
-        return (
-            self.members,
-            self.separator,
-            self.close,
-            self.extra_key,
-            self.extra_rest,
-            self.lo,
-            self.hi,
-            self.ordered,
-        )
-
-    def __eq__(self, other: object) -> bool:
-        return self is other or (
-            isinstance(other, MemberSpec) and hash(self) == hash(other) and self._content() == other._content()
-        )
-
-    def __hash__(self) -> int:
-        return self.content_hash[0]
-
-    def __post_init__(self) -> None:
-        self.content_hash.append(hash(self._content()))
-        texts = [member.text for member in self.members]
-        if len(set(texts)) != len(texts):
-            raise ValueError("a key is declared twice")
-        ranks = {text: rank for rank, text in enumerate(sorted(texts))}
-        self.order.extend(ranks[text] for text in texts)
-        self.ranked.extend(sorted(zip(self.order, self.members, strict=True), key=lambda pair: pair[0]))
-        self._add_nodes(sorted(texts))
-
-    def _add_nodes(self, texts: list[bytes]) -> None:
-        """The key trie, a node before its children."""
-        work = [(0, len(texts), 0, -1, 0)]
-        while work:
-            lo, hi, depth, parent, byte = work.pop()
-            index = len(self.nodes)
-            ends = lo if hi - lo == 1 and len(texts[lo]) == depth else -1
-            self.nodes.append(KeyNode({}, lo, hi, ends, depth))
-            if parent >= 0:
-                self.nodes[parent].children[byte] = index
-            start = lo
-            while ends < 0 and start < hi:
-                byte, end = texts[start][depth], start
-                while end < hi and texts[end][depth] == byte:
-                    end += 1
-                work.append((start, end, depth + 1, index, byte))
-                start = end
-
-    def by_rank(self, rank: int) -> Member:
-        """The member with this place in the sorted order (bits of `open_keys` count in that order)."""
-        return self.ranked[rank][1]
-
-    @property
-    def all_keys(self) -> int:
-        return (1 << len(self.members)) - 1
-
-    @property
-    def required_keys(self) -> int:
-        return sum(1 << rank for rank, member in zip(self.order, self.members, strict=True) if member.required)
 
 
 def start_members(spec: MemberSpec) -> Expr:
@@ -128,20 +21,17 @@ def start_members(spec: MemberSpec) -> Expr:
 
 def may_be_empty(spec: MemberSpec) -> bool:
     """Whether an object without members is allowed."""
-    return spec.lo == 0 and not spec.required_keys
+    return spec.lo == 0 and not spec.required_keys and not spec.n_duties
 
 
 def keys_node(spec: MemberSpec, open_keys: int, count: int, position: int = 0) -> Expr:
     """A member must come now; `position` is the node reached in the key trie."""
-    if not allowed_keys(spec, open_keys, count) and not extra_allowed(spec, open_keys, count):
+    if spec.is_plain:
+        if not allowed_keys(spec, open_keys, count) and not extra_allowed(spec, open_keys, count):
+            return EMPTY
+    elif not member_steps.steps(spec, open_keys, count):
         return EMPTY
-    return intern_node(K_KEYS, (), (spec, open_keys, _clip(spec, count), position))
-
-
-def _clip(spec: MemberSpec, count: int) -> int:
-    """Counts above every bound are alike."""
-    limit = spec.lo if spec.hi is None else spec.hi
-    return min(count, limit)
+    return intern_node(K_KEYS, (), (spec, open_keys, clip(spec, count), position))
 
 
 def _declared_after(spec: MemberSpec, rank: int) -> int:
@@ -166,6 +56,8 @@ def _fits(spec: MemberSpec, open_after: int, count: int) -> bool:
 
 def allowed_keys(spec: MemberSpec, open_keys: int, count: int) -> int:
     """Bits of the declared keys that may be written next."""
+    if not spec.is_plain:
+        return member_steps.allowed_keys(spec, open_keys, count)
     if not spec.ordered and spec.hi is None and spec.lo <= 1:
         return open_keys
     result, required = 0, open_keys & spec.required_keys
@@ -191,30 +83,28 @@ def after_member(spec: MemberSpec, open_keys: int, count: int) -> Expr:
     """What may follow a member: the separator and one more, or the end of the object."""
     more = seq(spec.separator, keys_node(spec, open_keys, count))
     done = not open_keys & spec.required_keys and count >= spec.lo
+    if spec.n_duties:
+        done = member_steps.is_done(spec, open_keys, count)
     return alt(more, spec.close) if done else more
 
 
 def after_key(spec: MemberSpec, open_keys: int, count: int, rank: int) -> tuple[Expr, ...]:
     """The frames after the key with this rank was written in full."""
     member = spec.by_rank(rank)
-    return _frames(member.rest, after_member(spec, _open_after(spec, open_keys, rank), count + 1))
+    return frames_of(member.rest, after_member(spec, _open_after(spec, open_keys, rank), count + 1))
 
 
 def after_extra(spec: MemberSpec, open_keys: int, count: int) -> tuple[Expr, ...]:
     """The frames after an undeclared key was written in full."""
     assert spec.extra_rest is not None
-    return _frames(spec.extra_rest, after_member(spec, 0 if spec.ordered else open_keys, count + 1))
-
-
-def _frames(*parts: Expr) -> tuple[Expr, ...]:
-    return tuple(part for part in parts if part is not EPSILON)
+    return frames_of(spec.extra_rest, after_member(spec, 0 if spec.ordered else open_keys, count + 1))
 
 
 def extra_state(spec: MemberSpec, position: int) -> Expr:
     """The undeclared key's expression after the bytes on the way to this node of the key trie."""
     if not spec.extra_states:
         assert spec.extra_key is not None
-        spec.extra_states.update(_walk_extra(spec, spec.extra_key))
+        spec.extra_states.update(walk_keys(spec, spec.extra_key))
     return spec.extra_states.get(position, EMPTY)
 
 
@@ -223,7 +113,7 @@ def plain_extra_state(spec: MemberSpec, position: int) -> Expr:
     declared keys share it, and its masks."""
     if not spec.plain_states:
         assert spec.extra_key is not None
-        spec.plain_states.update(_walk_extra(spec, _without_exclusion(spec)))
+        spec.plain_states.update(walk_keys(spec, _without_exclusion(spec)))
     return spec.plain_states.get(position, EMPTY)
 
 
@@ -234,21 +124,6 @@ def _without_exclusion(spec: MemberSpec) -> Expr:
     if declared not in parts:
         return spec.extra_key
     return both_unchecked(*(part for part in parts if part is not declared))
-
-
-def _walk_extra(spec: MemberSpec, state: Expr) -> dict[int, Expr]:
-    from .derivatives import heads
-
-    states: dict[int, Expr] = {}
-    work = [(0, state)]
-    while work:
-        place, here = work.pop()
-        states[place] = here
-        pairs = heads(here)
-        for byte, child in spec.nodes[place].children.items():
-            after = next((after for mask, after in pairs if mask >> byte & 1), EMPTY)
-            work.append((child, after))
-    return states
 
 
 def is_whole(spec: MemberSpec) -> bool:
@@ -283,6 +158,8 @@ def key_moves(node: Expr) -> Moves:
     from .derivatives import heads, is_live
 
     spec, open_keys, count, position = node.data
+    if not spec.is_plain:
+        return member_steps.key_moves(node)
     here = spec.nodes[position]
     allowed, extra = open_ways(spec, open_keys, count)
     result: Moves = []
@@ -293,19 +170,14 @@ def key_moves(node: Expr) -> Moves:
         if target.ends >= 0:
             if allowed >> target.ends & 1:
                 result.append((1 << byte, after_key(spec, open_keys, count, target.ends)))
-        elif allowed & _below(target) or (extra and is_live(extra_state(spec, child))):
-            result.append((1 << byte, (intern_node(K_KEYS, (), (spec, open_keys, _clip(spec, count), child)),)))
+        elif allowed & keys_below(target) or (extra and is_live(extra_state(spec, child))):
+            result.append((1 << byte, (intern_node(K_KEYS, (), (spec, open_keys, clip(spec, count), child)),)))
     if extra:
         below = after_extra(spec, open_keys, count)
         for mask, after in heads(extra_state(spec, position)):
             if mask & ~listed and is_live(after):
                 result.append((mask & ~listed, below if after is EPSILON else (after, *below)))
     return result
-
-
-def _below(node: KeyNode) -> int:
-    """Bits of the keys below a node of the key trie."""
-    return (1 << node.hi) - (1 << node.lo)
 
 
 Clause = tuple[int, tuple[Expr, ...]]  # how many of these expressions must hold some text
@@ -316,9 +188,11 @@ def clauses(node: Expr) -> list[Clause]:
     from .derivatives import is_live
 
     spec, open_keys, count, position = node.data
+    if not spec.is_plain:
+        return member_steps.clauses(node)
     with_extra = spec.extra_key is not None and spec.extra_rest is not None and is_live(spec.extra_key)
     if position:
-        allowed = allowed_keys(spec, open_keys, count) & _below(spec.nodes[position])
+        allowed = allowed_keys(spec, open_keys, count) & keys_below(spec.nodes[position])
         ways = [
             seq(*after_key(spec, open_keys, count, rank)) for rank in range(len(spec.members)) if allowed >> rank & 1
         ]
@@ -335,3 +209,25 @@ def clauses(node: Expr) -> list[Clause]:
         pool += [spec.extra_rest] * missing
     fixed = [spec.close, spec.separator] if len(needed) + missing > 1 else [spec.close]
     return [(len(fixed), tuple(fixed)), (len(needed), tuple(needed)), (missing, tuple(pool))]
+
+
+__all__ = [
+    "KeyClass",
+    "Member",
+    "MemberSpec",
+    "Variant",
+    "after_extra",
+    "after_key",
+    "after_member",
+    "allowed_keys",
+    "clauses",
+    "extra_allowed",
+    "extra_state",
+    "is_whole",
+    "key_moves",
+    "keys_node",
+    "may_be_empty",
+    "open_ways",
+    "plain_extra_state",
+    "start_members",
+]

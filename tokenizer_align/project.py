@@ -6,6 +6,8 @@ need such a byte is not legal *in this vocabulary*, and every state that is reac
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from .expressions import (
     ALL_BYTES,
     EMPTY,
@@ -33,7 +35,7 @@ from .expressions import (
     star,
     words,
 )
-from .members import Member, MemberSpec, keys_node
+from .members import Member, MemberSpec, Variant, keys_node
 
 
 class Projection:
@@ -100,7 +102,7 @@ class Projection:
                 return None
             extra = spec.extra_key is not None
             self._specs[spec] = MemberSpec(
-                tuple(Member(member.text, self(member.rest), member.required) for member in writable),
+                tuple(self._member(member) for member in writable),
                 self(spec.separator),
                 self(spec.close),
                 self(spec.extra_key) if extra and spec.extra_key is not None else None,
@@ -108,5 +110,11 @@ class Projection:
                 spec.lo,
                 spec.hi,
                 spec.ordered,
+                tuple(replace(kind, key=self(kind.key), rest=self(kind.rest)) for kind in spec.classes),
+                spec.n_duties,
             )
         return self._specs[spec]
+
+    def _member(self, member: Member) -> Member:
+        others = tuple(Variant(self(other.rest), other.marks) for other in member.others)
+        return Member(member.text, self(member.rest), member.required, others)

@@ -7,8 +7,10 @@ equal length a fixed order of bytes decides, so that the rest of a shortest text
 from __future__ import annotations
 
 from heapq import heappop, heappush
+from functools import reduce
 from typing import TYPE_CHECKING
 
+from . import member_steps
 from .derivatives import heads, is_known_live, is_live
 from .expressions import (
     EMPTY,
@@ -147,6 +149,8 @@ def _by_search(node: Expr) -> bytes | None:
 def _shortest_members(node: Expr, known: Known) -> bytes | None:
     """The required members in declared order and the cheapest others, as many as must come."""
     spec, open_keys, count, position = node.data
+    if not spec.is_plain:
+        return member_steps.shortest(node, lambda part: _shortest(part, known), lambda texts: reduce(_better, texts, None))
     if position:
         return _shortest_from_key(node, known)
     required = open_keys & spec.required_keys

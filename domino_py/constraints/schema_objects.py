@@ -1,214 +1,200 @@
-"""Objects of a schema: what several sets of object keywords say together.
+"""Objects of a schema: what claims about object keywords, holding and failing, say together.
 
-A declared key gets the node of all that applies to it: its schema in each set, every pattern it matches, and where
-a set has neither, that set's `additionalProperties`. Other keys fall into classes by the patterns they match; each
-class is a regular language of keys without the declared ones. Keys come in any order, or in the declared one by
-option.
+What is said about a key (`schema_keys`) gives its values: a node of all that must hold there. A keyword that fails
+(`properties`, `additionalProperties`, …) is a *duty*: some key has a value that fails one of its sub-schemas. So a key
+has variants, one for each set of duties that its value may fulfil, and undeclared keys fall into classes by the patterns
+they match. Keys come in any order, or in the declared one by option.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import product
 from typing import TYPE_CHECKING
 
 from tokenizer_align.errors import Problem, UnsupportedSchema
-from tokenizer_align.expressions import EMPTY, Expr, alt, both, lit, minus, neg, repeat, seq, words
+from tokenizer_align.expressions import EMPTY, Expr, alt, lit, repeat, seq
 from tokenizer_align.expressions import frame as in_frame
-from tokenizer_align.members import Member, MemberSpec, may_be_empty, start_members
-from tokenizer_align.recognizer import matches
+from tokenizer_align.members import KeyClass, Member, MemberSpec, Variant, may_be_empty, start_members
 
 from . import json as grammar
-from .json_strings import ANY_STRING, CANONICAL_STRING, canonical_text, quoted
-from .schema_claims import Atom, claims_of, positives
+from .json_strings import ANY_STRING, canonical_text
+from .schema_claims import HAS, Atom, claims_of, positives
+from .schema_keys import MAX_VARIANTS, Kind, Sayings
 from .schema_keywords import as_whole
-from .schema_source import escape_token
-from .schema_strings import pattern_body
 
 if TYPE_CHECKING:
     from .schema_compile import SchemaCompiler
 
-MAX_PATTERNS = 6  # patterns of one object: their combinations are 2^n classes of keys
+MAX_DUTIES = 8
 
 
 @dataclass(frozen=True, slots=True)
-class KeyClass:
-    """Keys that are not declared: their language (canonical, with quotes; None: any key) and their values."""
+class Ways:
+    """The values under one key: those that need fulfil no duty, and those that fulfil some (bits)."""
 
-    keys: Expr | None
-    value: Expr
+    free: Expr
+    marked: tuple[tuple[Expr, int], ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        return self.free is EMPTY and not self.marked
 
 
 def object_expression(compiler: SchemaCompiler, atoms: list[Atom]) -> Expr:
     """The objects of which all these claims hold."""
-    failing = claims_of(atoms)
-    if failing:
-        problem = f'"{failing[0].keyword}" is not supported inside "not", "if" and "oneOf"'
-        raise UnsupportedSchema([Problem(failing[0].pointer, failing[0].keyword, problem)])
-    places = positives(atoms)
-    if not places:
+    if not atoms:
         return grammar.any_object(compiler.style)
-    keys, required = _declared(compiler, places)
-    names = _key_names(compiler, places)
-    patterns = _patterns(compiler, places)
+    lo, hi = _count_bounds(compiler, atoms)
+    sayings = Sayings(compiler, atoms)
+    if len(sayings.duties) > MAX_DUTIES:
+        message = f"{len(sayings.duties)} claims about keys of one object that some key must fulfil"
+        raise UnsupportedSchema([_problem(compiler, atoms, sayings.duties[0].keyword or "", message)])
+    required, absent = sayings.required, sayings.absent
     members: list[Member] = []
-    gap = compiler.style.gap
-    colon = seq(gap, lit(b":"), gap)
-    for key in keys:
-        text = canonical_text(key)
-        value = compiler.value(_places_of_key(compiler, places, key, text, patterns))
-        if names is not None and not matches(names, text):
-            value = EMPTY
-        if value is EMPTY and key in required:
-            compiler.note_contradiction(places, "required", f"the required key {key!r} can have no value")
+    for key in sayings.declared:
+        ways = Ways(EMPTY) if key in absent else _ways(compiler, sayings, sayings.declared_kind(key))
+        if ways.is_empty and key in required:
+            compiler.note_contradiction(atoms, "required", f"the required key {key!r} can have no value")
             return EMPTY
-        if value is not EMPTY:
-            members.append(Member(text, seq(colon, value, gap), key in required))
-    classes = _key_classes(compiler, places, keys, names, patterns)
-    return _object_of(compiler, places, members, classes)
-
-
-def _declared(compiler: SchemaCompiler, places: list[str]) -> tuple[list[str], set[str]]:
-    """All keys that some set names, in their order, and those that are required."""
-    found: dict[str, None] = {}
-    for pointer in places:
-        found.update(dict.fromkeys(compiler.keywords(pointer).get("properties", ())))
-    required = {key: None for pointer in places for key in compiler.keywords(pointer).get("required", ())}
-    found.update(required)
-    return list(found), set(required)
-
-
-def _patterns(compiler: SchemaCompiler, places: list[str]) -> dict[str, Expr]:
-    """The patterns of `patternProperties`, as languages of keys with quotes."""
-    found = (p for pointer in places for p in compiler.keywords(pointer).get("patternProperties", ()))
-    return {pattern: quoted(pattern_body(pattern)) for pattern in dict.fromkeys(found)}
-
-
-def _key_names(compiler: SchemaCompiler, places: list[str]) -> Expr | None:
-    """The language of all keys by `propertyNames` (canonical, with quotes), None where it is free."""
-    naming = frozenset(
-        f"{pointer}/propertyNames" for pointer in places if "propertyNames" in compiler.keywords(pointer)
-    )
-    if not naming:
-        return None
-    return compiler.key_names(naming)
-
-
-def _places_of_key(
-    compiler: SchemaCompiler, places: list[str], key: str, text: bytes, patterns: dict[str, Expr]
-) -> list[str]:
-    """The sub-schemas that the value of a declared key must satisfy."""
-    matched = {pattern for pattern, language in patterns.items() if matches(language, text)}
-    found = []
-    for pointer in places:
-        keywords = compiler.keywords(pointer)
-        here = [f"{pointer}/properties/{escape_token(key)}"] if key in keywords.get("properties", ()) else []
-        here += _pattern_places(pointer, keywords.get("patternProperties", ()), matched)
-        if not here and "additionalProperties" in keywords:
-            here = [f"{pointer}/additionalProperties"]
-        found += here
-    return found
-
-
-def _pattern_places(pointer: str, own: object, matched: set[str]) -> list[str]:
-    names = own if isinstance(own, dict) else {}
-    return [f"{pointer}/patternProperties/{escape_token(name)}" for name in names if name in matched]
-
-
-def _key_classes(
-    compiler: SchemaCompiler, places: list[str], keys: list[str], names: Expr | None, patterns: dict[str, Expr]
-) -> list[KeyClass]:
-    """The classes of undeclared keys that may have a value."""
-    if len(patterns) > MAX_PATTERNS:
-        message = f"more than {MAX_PATTERNS} patterns for the keys of one object"
-        raise UnsupportedSchema([_problem(compiler, places, "patternProperties", message)])
-    declared = words(canonical_text(key) for key in keys)
-    by_value: dict[Expr, list[Expr]] = {}
-    for bits in range(1 << len(patterns)):
-        matched = {pattern for i, pattern in enumerate(patterns) if bits >> i & 1}
-        value = _undeclared_value(
-            compiler, places, matched, is_open=not keys or compiler.additional_properties is not False
-        )
-        if value is EMPTY:
-            continue
-        if not keys and not patterns and names is None:
-            return [KeyClass(None, value)]
-        sides = [patterns[p] if p in matched else neg(patterns[p]) for p in patterns]
-        language = both(names if names is not None else CANONICAL_STRING, CANONICAL_STRING, *sides)
-        language = minus(language, declared) if keys else language
-        if language is not EMPTY:
-            by_value.setdefault(value, []).append(language)
-    return [KeyClass(alt(*languages), value) for value, languages in by_value.items()]
-
-
-def _undeclared_value(compiler: SchemaCompiler, places: list[str], matched: set[str], is_open: bool) -> Expr:
-    """The node of values under undeclared keys that match these patterns and no others.
-
-    `is_open`: whether keys of which no sub-schema says anything are legal.
-    """
-    found, is_said = [], False
-    for pointer in places:
-        keywords = compiler.keywords(pointer)
-        here = _pattern_places(pointer, keywords.get("patternProperties", ()), matched)
-        if not here and "additionalProperties" in keywords:
-            here = [f"{pointer}/additionalProperties"]
-        is_said = is_said or bool(here)
-        found += here
-    if not is_said and not is_open:
-        return EMPTY
-    return compiler.value(found)
-
-
-def _object_of(compiler: SchemaCompiler, places: list[str], members: list[Member], classes: list[KeyClass]) -> Expr:
-    gap = compiler.style.gap
-    start, close, comma, colon = seq(lit(b"{"), gap), lit(b"}"), seq(lit(b","), gap), seq(gap, lit(b":"), gap)
-    lo, hi = _count_bounds(compiler, places)
+        if not ways.is_empty:
+            members.append(_member(compiler, key, ways, key in required))
+    kinds = _joined_kinds(compiler, sayings)
     n_required = sum(member.required for member in members)
-    if hi is not None and (hi < max(lo, n_required)):
+    if hi is not None and hi < max(lo, n_required):
         return EMPTY
-    if classes and lo > n_required + 1:
+    if kinds and lo > n_required + 1:
         message = f'"minProperties" above {n_required + 1} is not supported where undeclared keys are allowed,'
         hint = "The same undeclared key could be written twice; set additionalProperties to false."
-        raise UnsupportedSchema([_problem(compiler, places, "minProperties", message, hint)])
-    if not members and not classes:
+        raise UnsupportedSchema([_problem(compiler, atoms, "minProperties", message, hint)])
+    if not members and not sayings.duties:
+        return _uniform(compiler, kinds, lo, hi)
+    return _mixed(compiler, members, kinds, len(sayings.duties), lo, hi)
+
+
+def _ways(compiler: SchemaCompiler, sayings: Sayings, kind: Kind) -> Ways:
+    """What may stand under keys of one kind."""
+    base = sayings.base(kind)
+    if base is None:
+        return Ways(EMPTY)
+    free = compiler.value(base)
+    events = sayings.events(kind) if free is not EMPTY else []
+    choices = [[None, *((duty, more) for more in options)] for duty, options in events]
+    marked: dict[tuple[Expr, int], None] = {}
+    n = 1
+    for choice in choices:
+        n *= len(choice)
+    if n > MAX_VARIANTS:
+        message = f"{n:,} ways in which one key can fulfil claims (at most {MAX_VARIANTS} are built)"
+        raise UnsupportedSchema([Problem(sayings.duties[0].pointer, sayings.duties[0].keyword, message)])
+    for chosen in product(*choices):
+        taken = [pair for pair in chosen if pair is not None]
+        if taken:
+            value = compiler.value([*base, *(atom for _, more in taken for atom in more)])
+            if value is not EMPTY:
+                marked[value, sum(1 << duty for duty, _ in taken)] = None
+    return Ways(free, tuple(marked))
+
+
+def _joined_kinds(compiler: SchemaCompiler, sayings: Sayings) -> list[tuple[Expr | None, Ways]]:
+    """(language of undeclared keys, what may stand under them); keys of equal values are one kind."""
+    found: dict[Ways, list[Expr | None]] = {}
+    for kind in sayings.undeclared_kinds():
+        ways = _ways(compiler, sayings, kind)
+        if not ways.is_empty:
+            found.setdefault(ways, []).append(kind.language)
+    if any(None in languages for languages in found.values()):
+        return [(None, ways) for ways in found]
+    return [(alt(*(e for e in languages if e is not None)), ways) for ways, languages in found.items()]
+
+
+def _member(compiler: SchemaCompiler, key: str, ways: Ways, required: bool) -> Member:
+    gap = compiler.style.gap
+    colon = seq(gap, lit(b":"), gap)
+    others = tuple(Variant(seq(colon, value, gap), marks) for value, marks in ways.marked)
+    return Member(canonical_text(key), seq(colon, ways.free, gap), required, others)
+
+
+def _uniform(compiler: SchemaCompiler, kinds: list[tuple[Expr | None, Ways]], lo: int, hi: int | None) -> Expr:
+    """Objects without declared keys and duties: members as in a list."""
+    gap = compiler.style.gap
+    start, close, comma, colon = seq(lit(b"{"), gap), lit(b"}"), seq(lit(b","), gap), seq(gap, lit(b":"), gap)
+    if not kinds:
         return seq(start, close) if lo == 0 else EMPTY
-    if not members:
-        parts = [seq(ANY_STRING if c.keys is None else in_frame(c.keys), colon, c.value, gap) for c in classes]
-        member = alt(*parts)
-        more = None if hi is None else hi - 1
-        some = EMPTY if hi == 0 else seq(member, repeat(seq(comma, member), max(lo - 1, 0), more))
-        return in_frame(seq(start, alt(close if lo == 0 else EMPTY, seq(some, close))))
-    if len(classes) > 1:
-        message = "declared keys beside several kinds of undeclared keys are not supported yet"
-        hint = 'Set additionalProperties to false or use one pattern, or pass on_unsupported="ignore".'
-        raise UnsupportedSchema([_problem(compiler, places, "patternProperties", message, hint)])
-    extra = classes[0] if classes else None
+    parts = [seq(ANY_STRING if keys is None else in_frame(keys), colon, ways.free, gap) for keys, ways in kinds]
+    member = alt(*parts)
+    more = None if hi is None else hi - 1
+    some = EMPTY if hi == 0 else seq(member, repeat(seq(comma, member), max(lo - 1, 0), more))
+    return in_frame(seq(start, alt(close if lo == 0 else EMPTY, seq(some, close))))
+
+
+def _mixed(
+    compiler: SchemaCompiler,
+    members: list[Member],
+    kinds: list[tuple[Expr | None, Ways]],
+    n_duties: int,
+    lo: int,
+    hi: int | None,
+) -> Expr:
+    gap = compiler.style.gap
+    start, close, comma, colon = seq(lit(b"{"), gap), lit(b"}"), seq(lit(b","), gap), seq(gap, lit(b":"), gap)
+    is_simple = len(kinds) <= 1 and not n_duties
+    extra = kinds[0] if kinds and is_simple else None
     spec = MemberSpec(
         tuple(members),
         comma,
         close,
-        extra_key=extra.keys if extra else None,
-        extra_rest=seq(colon, extra.value, gap) if extra else None,
+        extra_key=extra[0] if extra else None,
+        extra_rest=seq(colon, extra[1].free, gap) if extra else None,
         lo=lo,
         hi=hi,
         ordered=compiler.is_ordered,
+        classes=() if is_simple else tuple(_classes(compiler, kinds)),
+        n_duties=n_duties,
     )
+    if not members and not kinds:
+        return seq(start, close) if may_be_empty(spec) else EMPTY
     return in_frame(seq(start, alt(close if may_be_empty(spec) else EMPTY, start_members(spec))))
 
 
-def _count_bounds(compiler: SchemaCompiler, places: list[str]) -> tuple[int, int | None]:
-    lo, hi = 0, None
-    for pointer in places:
+def _classes(compiler: SchemaCompiler, kinds: list[tuple[Expr | None, Ways]]) -> list[KeyClass]:
+    """Undeclared keys with what they may hold. Kinds share no keys, so a duty fulfilled by one kind's key can only be
+    undone by the same kind."""
+    gap = compiler.style.gap
+    colon = seq(gap, lit(b":"), gap)
+    found = []
+    for language, ways in kinds:
+        assert language is not None
+        own = 0
+        for _, marks in ways.marked:
+            own |= marks
+        if ways.free is not EMPTY:
+            found.append(KeyClass(language, seq(colon, ways.free, gap), 0, own))
+        found += [KeyClass(language, seq(colon, value, gap), marks, own) for value, marks in ways.marked]
+    return found
+
+
+def _count_bounds(compiler: SchemaCompiler, atoms: list[Atom]) -> tuple[int, int | None]:
+    los, his = [0], []
+    for pointer in positives(atoms):
         keywords = compiler.keywords(pointer)
-        lo = max(lo, as_whole(keywords.get("minProperties", 0)) or 0)
-        most = as_whole(keywords["maxProperties"]) if "maxProperties" in keywords else None
-        if most is not None:
-            hi = most if hi is None else min(hi, most)
-    return lo, hi
+        los.append(as_whole(keywords.get("minProperties", 0)) or 0)
+        his += [as_whole(keywords["maxProperties"]) or 0] if "maxProperties" in keywords else []
+    for claim in claims_of(atoms):
+        if claim.keyword == "minProperties":
+            his.append((as_whole(compiler.keywords(claim.pointer)["minProperties"]) or 0) - 1)
+        elif claim.keyword == "maxProperties":
+            los.append((as_whole(compiler.keywords(claim.pointer)["maxProperties"]) or 0) + 1)
+    return max(los), min(his, default=None)
 
 
 def _problem(
-    compiler: SchemaCompiler, places: list[str], keyword: str, message: str, hint: str | None = None
+    compiler: SchemaCompiler, atoms: list[Atom], keyword: str, message: str, hint: str | None = None
 ) -> Problem:
     """A problem at the first sub-schema that has the keyword."""
+    places = [atom if isinstance(atom, str) else atom.pointer for atom in atoms]
     place = next((pointer for pointer in places if keyword in compiler.keywords(pointer)), places[0])
     return Problem(f"{place}/{keyword}", keyword, message, hint=hint)
+
+
+__all__ = ["HAS", "object_expression"]

@@ -1,0 +1,195 @@
+"""What a set of claims says about the keys of one object, and about the value under each.
+
+Keys that some claim names are *declared*; the others fall into kinds by the patterns they match and the
+`propertyNames` they fail, each a regular language (canonical spelling, with quotes) that shares no key with the
+others.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from tokenizer_align.errors import Problem, UnsupportedSchema
+from tokenizer_align.expressions import EMPTY, Expr, both, minus, neg, words
+from tokenizer_align.recognizer import matches
+
+from .json_strings import CANONICAL_STRING, canonical_text, quoted
+from .schema_claims import HAS, Atom, Claim, claims_of, fails, positives
+from .schema_source import escape_token
+from .schema_strings import pattern_body
+
+if TYPE_CHECKING:
+    from .schema_compile import SchemaCompiler
+
+MAX_KINDS = 64  # kinds of undeclared keys in one object
+MAX_VARIANTS = 64  # sets of claims that the value of one key may fulfil
+_ABOUT_VALUES = ("properties", "patternProperties", "additionalProperties", "propertyNames", "unevaluatedProperties")
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A declared key (`name`) or a class of others: the patterns they match, the failing `propertyNames` they break."""
+
+    name: str | None
+    matched: frozenset[str]
+    broken: frozenset[str]  # pointers
+    language: Expr | None  # None: every key, in every spelling
+
+
+@dataclass(slots=True)
+class Sayings:
+    """Claims about one object, asked by key."""
+
+    compiler: SchemaCompiler
+    atoms: list[Atom]
+    declared: list[str] = field(default_factory=list)
+    required: set[str] = field(default_factory=set)
+    absent: set[str] = field(default_factory=set)
+    duties: list[Claim] = field(default_factory=list)
+    patterns: dict[str, Expr] = field(default_factory=dict)
+    names: Expr | None = None  # what all `propertyNames` that hold leave, None: every key
+    broken: dict[str, Expr] = field(default_factory=dict)  # `propertyNames` that must fail -> keys that satisfy it
+    seeing: list[Claim] = field(default_factory=list)  # `unevaluatedProperties` that hold
+    has_properties: bool = False
+
+    def __post_init__(self) -> None:
+        keywords = self.compiler.keywords
+        holding, failing = positives(self.atoms), claims_of(self.atoms)
+        self.duties = [claim for claim in failing if not claim.holds and claim.keyword in _ABOUT_VALUES]
+        self.seeing = [claim for claim in failing if claim.holds and claim.keyword != HAS]
+        places = dict.fromkeys([*holding, *(claim.pointer for claim in failing if claim.keyword != HAS)])
+        for claim in failing:
+            if isinstance(claim.detail, frozenset):
+                places.update(dict.fromkeys(sorted(claim.detail, key=self.compiler.document.order.__getitem__)))
+        declared: dict[str, None] = {}
+        patterns: dict[str, None] = {}
+        for pointer in places:
+            declared.update(dict.fromkeys(keywords(pointer).get("properties", ())))
+            patterns.update(dict.fromkeys(keywords(pointer).get("patternProperties", ())))
+        self.required = {key for pointer in holding for key in keywords(pointer).get("required", ())}
+        for pointer in holding:
+            declared.update(dict.fromkeys(keywords(pointer).get("required", ())))
+        self.has_properties = any(
+            keywords(pointer).get(name) for pointer in holding for name in ("properties", "required")
+        )
+        for claim in failing:
+            if claim.keyword == HAS:
+                declared[str(claim.detail)] = None
+                (self.required if claim.holds else self.absent).add(str(claim.detail))
+        self.declared = list(declared)
+        self.patterns = {pattern: quoted(pattern_body(pattern)) for pattern in patterns}
+        naming = [f"{pointer}/propertyNames" for pointer in holding if "propertyNames" in keywords(pointer)]
+        self.names = self.compiler.key_names(naming) if naming else None
+        self.broken = {
+            claim.pointer: self.compiler.key_names([f"{claim.pointer}/propertyNames"])
+            for claim in self.duties
+            if claim.keyword == "propertyNames"
+        }
+
+    # Kinds of keys
+
+    def declared_kind(self, key: str) -> Kind:
+        text = canonical_text(key)
+        matched = frozenset(pattern for pattern, language in self.patterns.items() if matches(language, text))
+        broken = frozenset(place for place, language in self.broken.items() if not matches(language, text))
+        return Kind(key, matched, broken, words([text]))
+
+    def undeclared_kinds(self) -> list[Kind]:
+        """The kinds of keys that no claim names, none of them empty. Raises UnsupportedSchema where they are too many."""
+        if not self.declared and not self.patterns and self.names is None and not self.duties:
+            return [Kind(None, frozenset(), frozenset(), None)]
+        rest = CANONICAL_STRING if self.names is None else both(self.names, CANONICAL_STRING)
+        if self.declared:
+            rest = minus(rest, words(canonical_text(key) for key in self.declared))
+        found = [Kind(None, frozenset(), frozenset(), rest)] if rest is not EMPTY else []
+        for pattern, language in self.patterns.items():
+            found = [part for kind in found for part in self._split(kind, pattern, language, is_pattern=True)]
+            self._refuse_many(found)
+        for place, language in self.broken.items():
+            found = [part for kind in found for part in self._split(kind, place, neg(language), is_pattern=False)]
+            self._refuse_many(found)
+        return found
+
+    def _refuse_many(self, kinds: list[Kind]) -> None:
+        if len(kinds) > MAX_KINDS:
+            message = f"more than {MAX_KINDS} kinds of keys by the patterns they match"
+            place = next(iter(positives(self.atoms)), self.atoms[0][0])
+            raise UnsupportedSchema([Problem(f"{place}/patternProperties", "patternProperties", message)])
+
+    def _split(self, kind: Kind, name: str, language: Expr, is_pattern: bool) -> list[Kind]:
+        """The part of a kind inside a language, and the part outside it."""
+        assert kind.language is not None
+        inside, outside = both(kind.language, language), both(kind.language, neg(language))
+        matched = kind.matched | {name} if is_pattern else kind.matched
+        broken = kind.broken if is_pattern else kind.broken | {name}
+        found = [Kind(None, matched, broken, inside)] if inside is not EMPTY else []
+        return found + ([Kind(None, kind.matched, kind.broken, outside)] if outside is not EMPTY else [])
+
+    # What is said about the value under a key
+
+    def base(self, kind: Kind) -> list[Atom] | None:
+        """What every value under such a key must satisfy; None where such a key may not be."""
+        compiler = self.compiler
+        if kind.name is not None and self.names is not None and not matches(self.names, canonical_text(kind.name)):
+            return None
+        found: list[Atom] = []
+        is_said = False
+        for pointer in positives(self.atoms):
+            keywords = compiler.keywords(pointer)
+            here = self._named(pointer, kind) + self._patterned(pointer, kind)
+            if not here and "additionalProperties" in keywords:
+                here = [f"{pointer}/additionalProperties"]
+            is_said = is_said or bool(here)
+            found += here
+        for claim in self.seeing:
+            if not self._is_evaluated(claim, kind):
+                is_said = True
+                found.append(f"{claim.pointer}/unevaluatedProperties")
+        if kind.name is None and self.has_properties and compiler.additional_properties is False and not is_said:
+            return None
+        return found
+
+    def events(self, kind: Kind) -> list[tuple[int, list[list[Atom]]]]:
+        """(duty, what a value under such a key may satisfy to fulfil it)."""
+        found: list[tuple[int, list[list[Atom]]]] = []
+        for index, claim in enumerate(self.duties):
+            pointer = claim.pointer
+            options: list[list[Atom]] = []
+            if claim.keyword == "properties":
+                options = [[fails(place)] for place in self._named(pointer, kind)]
+            elif claim.keyword == "patternProperties":
+                options = [[fails(place)] for place in self._patterned(pointer, kind)]
+            elif claim.keyword == "additionalProperties":
+                if not self._named(pointer, kind) and not self._patterned(pointer, kind):
+                    options = [[fails(f"{pointer}/additionalProperties")]]
+            elif claim.keyword == "propertyNames":
+                options = [[]] if pointer in kind.broken else []
+            elif not self._is_evaluated(claim, kind):
+                options = [[fails(f"{pointer}/unevaluatedProperties")]]
+            if options:
+                found.append((index, options))
+        return found
+
+    def _named(self, pointer: str, kind: Kind) -> list[str]:
+        if kind.name is None or kind.name not in self.compiler.keywords(pointer).get("properties", ()):
+            return []
+        return [f"{pointer}/properties/{escape_token(kind.name)}"]
+
+    def _patterned(self, pointer: str, kind: Kind) -> list[str]:
+        own = self.compiler.keywords(pointer).get("patternProperties", ())
+        return [f"{pointer}/patternProperties/{escape_token(name)}" for name in own if name in kind.matched]
+
+    def _is_evaluated(self, claim: Claim, kind: Kind) -> bool:
+        """Whether a sub-schema that `unevaluatedProperties` sees has evaluated such keys."""
+        assert isinstance(claim.detail, frozenset)
+        for pointer in {*claim.detail, claim.pointer}:
+            keywords = self.compiler.keywords(pointer)
+            if "additionalProperties" in keywords or (
+                "unevaluatedProperties" in keywords and pointer != claim.pointer
+            ):
+                return True
+            if self._named(pointer, kind) or self._patterned(pointer, kind):
+                return True
+        return False
+

@@ -1,0 +1,186 @@
+"""What the members of a JSON-like object may be: declared keys, kinds of undeclared ones, counts and duties."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from .expressions import EMPTY, EPSILON, Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """Another way to go on after a key; `marks`: the duties (bits) that a member so written fulfils."""
+
+    rest: Expr
+    marks: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One declared key. `text`: the key as written, both quotes included, no key text a prefix of another."""
+
+    text: bytes
+    rest: Expr  # what follows the key text: colon, blanks, value
+    required: bool = False
+    others: tuple[Variant, ...] = ()  # beside `rest`, which fulfils no duty; several may fit one text
+
+
+@dataclass(frozen=True, slots=True)
+class KeyClass:
+    """Members with undeclared keys of one kind; `key` as `MemberSpec.extra_key`. Classes may share keys.
+
+    `collides`: the duties that, once an undeclared key fulfilled them, only members that fulfil them too may follow: the
+    same key could come again, and its last value counts.
+    """
+
+    key: Expr
+    rest: Expr
+    marks: int = 0
+    collides: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class KeyNode:
+    """A node of the key trie: its children by byte, the interval of (sorted) keys below it, the key that ends here or -1."""
+
+    children: dict[int, int]
+    lo: int
+    hi: int
+    ends: int
+    depth: int  # bytes on the way here
+
+
+@dataclass(frozen=True, eq=False)
+class MemberSpec:
+    """The members of an object after its opening bracket.
+
+    `extra_key` (call-free, quotes included) and `extra_rest`: members with keys that are not declared; their text must not
+    spell a declared key otherwise than as in `Member.text`. `separator`: between members. `close`: blanks and closing
+    bracket after the last member. `lo`, `hi`: bounds of the number of members. `ordered`: declared keys in their order.
+    `classes`: undeclared keys of several kinds, in place of `extra_key`. `n_duties`: each must be fulfilled by some
+    member before the end. Objects with either, or with variants, are stepped by `member_steps`.
+    """
+
+    members: tuple[Member, ...]  # in declared order
+    separator: Expr
+    close: Expr
+    extra_key: Expr | None = None
+    extra_rest: Expr | None = None
+    lo: int = 0
+    hi: int | None = None
+    ordered: bool = False
+    classes: tuple[KeyClass, ...] = ()
+    n_duties: int = 0
+    nodes: list[KeyNode] = field(default_factory=list, repr=False)
+    extra_states: dict[int, Expr] = field(default_factory=dict, repr=False)
+    plain_states: dict[int, Expr] = field(default_factory=dict, repr=False)
+    order: list[int] = field(default_factory=list, repr=False)  # declared -> sorted index
+    ranked: list[tuple[int, Member]] = field(default_factory=list, repr=False)
+
+    content_hash: list[int] = field(default_factory=list, repr=False)
+    whole: list[bool] = field(default_factory=list, repr=False)
+    memo: dict[object, Any] = field(default_factory=dict, repr=False)  # of `member_steps`
+
+    def _content(self) -> tuple[object, ...]:
+        return (
+            self.members,
+            self.separator,
+            self.close,
+            self.extra_key,
+            self.extra_rest,
+            self.lo,
+            self.hi,
+            self.ordered,
+            self.classes,
+            self.n_duties,
+        )
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (
+            isinstance(other, MemberSpec) and hash(self) == hash(other) and self._content() == other._content()
+        )
+
+    def __hash__(self) -> int:
+        return self.content_hash[0]
+
+    def __post_init__(self) -> None:
+        self.content_hash.append(hash(self._content()))
+        texts = [member.text for member in self.members]
+        if len(set(texts)) != len(texts):
+            raise ValueError("a key is declared twice")
+        ranks = {text: rank for rank, text in enumerate(sorted(texts))}
+        self.order.extend(ranks[text] for text in texts)
+        self.ranked.extend(sorted(zip(self.order, self.members, strict=True), key=lambda pair: pair[0]))
+        self._add_nodes(sorted(texts))
+
+    def _add_nodes(self, texts: list[bytes]) -> None:
+        """The key trie, a node before its children."""
+        work = [(0, len(texts), 0, -1, 0)]
+        while work:
+            lo, hi, depth, parent, byte = work.pop()
+            index = len(self.nodes)
+            ends = lo if hi - lo == 1 and len(texts[lo]) == depth else -1
+            self.nodes.append(KeyNode({}, lo, hi, ends, depth))
+            if parent >= 0:
+                self.nodes[parent].children[byte] = index
+            start = lo
+            while ends < 0 and start < hi:
+                byte, end = texts[start][depth], start
+                while end < hi and texts[end][depth] == byte:
+                    end += 1
+                work.append((start, end, depth + 1, index, byte))
+                start = end
+
+    def by_rank(self, rank: int) -> Member:
+        """The member with this place in the sorted order (bits of `open_keys` count in that order)."""
+        return self.ranked[rank][1]
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether counting keys is all there is to it."""
+        found = self.memo.get("plain")
+        if found is None:
+            has_variants = any(member.others for member in self.members)
+            found = self.memo["plain"] = not (self.classes or self.n_duties or has_variants)
+        return bool(found)
+
+    @property
+    def all_keys(self) -> int:
+        """The bits of an object that begins: every key is open, and every duty (above the keys) is still to be done."""
+        return (1 << (len(self.members) + self.n_duties)) - 1
+
+    @property
+    def required_keys(self) -> int:
+        return sum(1 << rank for rank, member in zip(self.order, self.members, strict=True) if member.required)
+
+
+def keys_below(node: KeyNode) -> int:
+    """Bits of the keys below a node of the key trie."""
+    return (1 << node.hi) - (1 << node.lo)
+
+
+def clip(spec: MemberSpec, count: int) -> int:
+    """Counts above every bound are alike."""
+    limit = spec.lo if spec.hi is None else spec.hi
+    return min(count, limit)
+
+
+def frames_of(*parts: Expr) -> tuple[Expr, ...]:
+    return tuple(part for part in parts if part is not EPSILON)
+
+
+def walk_keys(spec: MemberSpec, state: Expr) -> dict[int, Expr]:
+    """The expression of undeclared keys after the bytes on the way to each node of the key trie."""
+    from .derivatives import heads
+
+    states: dict[int, Expr] = {}
+    work = [(0, state)]
+    while work:
+        place, here = work.pop()
+        states[place] = here
+        pairs = heads(here)
+        for byte, child in spec.nodes[place].children.items():
+            after = next((after for mask, after in pairs if mask >> byte & 1), EMPTY)
+            work.append((child, after))
+    return states

@@ -1,0 +1,272 @@
+"""Objects whose members do more than be counted: keys with variants, several kinds of undeclared keys, and duties.
+
+A *duty* is a claim about some member ("a value under this key fails that schema"); it must be fulfilled before the end.
+The bits of a state are: keys still open, then duties still to be done, then duties that an undeclared key fulfilled
+(`KeyClass.collides`). What may come next is a list of `Step`s, kept only where the object can still be finished.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+from .expressions import EMPTY, EPSILON, K_KEYS, Expr, intern_node, seq
+from .member_spec import MemberSpec, clip, frames_of, keys_below, walk_keys
+
+Moves = list[tuple[int, tuple[Expr, ...]]]
+Clause = tuple[int, tuple[Expr, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One way to write a member: its declared key (`rank`, else -1) or class, what follows the key, the bits after it."""
+
+    rank: int
+    index: int  # of the class
+    rest: Expr
+    bits: int
+
+
+def is_done(spec: MemberSpec, bits: int, count: int) -> bool:
+    """Whether the object may end here."""
+    return not bits & (spec.required_keys | _duties(spec)) and count >= spec.lo
+
+
+def _duties(spec: MemberSpec) -> int:
+    return ((1 << spec.n_duties) - 1) << len(spec.members)
+
+
+def _declared_steps(spec: MemberSpec, bits: int, rank: int) -> Iterator[Step]:
+    """Ways to write an open declared key, whatever comes later."""
+    member, n = spec.by_rank(rank), len(spec.members)
+    rest = bits & ~(1 << rank)
+    if spec.ordered:
+        place = spec.order.index(rank)
+        later = sum(1 << other for other in spec.order[place + 1 :])
+        skipped = bits & ~later & ~(1 << rank) & ((1 << n) - 1)
+        if skipped & spec.required_keys:
+            return
+        rest &= ~skipped
+    yield Step(rank, -1, member.rest, rest)
+    for other in member.others:
+        fulfilled = other.marks << n | other.marks << (n + spec.n_duties)
+        yield Step(rank, -1, other.rest, rest & ~fulfilled)
+
+
+def _class_steps(spec: MemberSpec, bits: int) -> Iterator[Step]:
+    n = len(spec.members)
+    keys = (1 << n) - 1
+    if spec.ordered:
+        if bits & spec.required_keys:
+            return
+        bits &= ~keys
+    pending, guarded = bits >> n & ((1 << spec.n_duties) - 1), bits >> (n + spec.n_duties)
+    for index, kind in enumerate(spec.classes):
+        if not guarded & kind.collides & ~kind.marks:
+            done = pending & kind.marks
+            yield Step(-1, index, kind.rest, bits & ~(done << n) | done << (n + spec.n_duties))
+
+
+def _all_steps(spec: MemberSpec, bits: int, count: int) -> Iterator[Step]:
+    if spec.hi is not None and count >= spec.hi:
+        return
+    for rank in spec.order:
+        if bits >> rank & 1:
+            yield from _declared_steps(spec, bits, rank)
+    yield from _class_steps(spec, bits)
+
+
+def _after_bulk(spec: MemberSpec, bits: int, count: int) -> tuple[list[int], int, int]:
+    """(required keys that can be written in one way only, bits and count once they are all written)."""
+    if spec.ordered:
+        return [], bits, count
+    needed = bits & spec.required_keys
+    bulk = [rank for rank in spec.order if needed >> rank & 1 and not spec.by_rank(rank).others]
+    return bulk, bits & ~sum(1 << rank for rank in bulk), count + len(bulk)
+
+
+def _useful_steps(spec: MemberSpec, bits: int, count: int) -> Iterator[Step]:
+    """Enough steps (after the bulk) to reach the end in every way that matters: each does something that must be done."""
+    pending, required = bits & _duties(spec), bits & spec.required_keys
+    first_duty = pending & -pending
+    first_key = 0 if spec.ordered else required & -required
+    for step in _all_steps(spec, bits, count):
+        key = 1 << step.rank if step.rank >= 0 else 0
+        if spec.ordered:
+            is_useful = bool(key & required or pending & ~step.bits) or count < spec.lo
+        elif first_key:
+            is_useful = key == first_key
+        else:
+            is_useful = bool(first_duty & ~step.bits) if pending else count < spec.lo
+        if is_useful:
+            yield step
+
+
+def can_finish(spec: MemberSpec, bits: int, count: int) -> bool:
+    """Whether some members bring the object to its end, if every part holds some text."""
+    _, bits, count = _after_bulk(spec, bits, count)
+    if spec.hi is not None and count > spec.hi:
+        return False
+    if is_done(spec, bits, count):
+        return True
+    key = ("can finish", bits, clip(spec, count))
+    found = spec.memo.get(key)
+    if found is None:
+        found = spec.memo[key] = any(can_finish(spec, step.bits, count + 1) for step in _useful_steps(spec, bits, count))
+    return bool(found)
+
+
+def steps(spec: MemberSpec, bits: int, count: int) -> tuple[Step, ...]:
+    """What may come next, by counting keys and duties."""
+    key = ("steps", bits, clip(spec, count))
+    found: tuple[Step, ...] | None = spec.memo.get(key)
+    if found is None:
+        found = tuple(step for step in _all_steps(spec, bits, count) if can_finish(spec, step.bits, count + 1))
+        spec.memo[key] = found
+    return found
+
+
+def live_steps(spec: MemberSpec, bits: int, count: int) -> tuple[Step, ...]:
+    """Those after which the object can be completed."""
+    key = ("live steps", bits, clip(spec, count))
+    found: tuple[Step, ...] | None = spec.memo.get(key)
+    if found is None:
+        from .derivatives import is_live, is_productive
+
+        found = tuple(
+            step
+            for step in steps(spec, bits, count)
+            if (step.rank >= 0 or is_live(spec.classes[step.index].key))
+            and all(is_productive(frame) for frame in frames_after(spec, step, count))
+        )
+        spec.memo[key] = found
+    return found
+
+
+def frames_after(spec: MemberSpec, step: Step, count: int) -> tuple[Expr, ...]:
+    """The frames after the key of a step."""
+    from .members import after_member
+
+    return frames_of(step.rest, after_member(spec, step.bits, count + 1))
+
+
+def allowed_keys(spec: MemberSpec, bits: int, count: int) -> int:
+    """Bits of the declared keys that may be written next."""
+    result = 0
+    for step in steps(spec, bits, count):
+        if step.rank >= 0:
+            result |= 1 << step.rank
+    return result
+
+
+def class_state(spec: MemberSpec, index: int, position: int) -> Expr:
+    """What is left of the keys of a class after the bytes on the way to a node of the key trie."""
+    key = ("class", index)
+    found = spec.memo.get(key)
+    if found is None:
+        found = spec.memo[key] = walk_keys(spec, spec.classes[index].key)
+    state: Expr = found.get(position, EMPTY)
+    return state
+
+
+def key_moves(node: Expr) -> Moves:
+    """Moves of a K_KEYS node, as `derivatives.moves` gives them."""
+    from .derivatives import heads, is_live
+
+    spec, bits, count, position = node.data
+    possible = live_steps(spec, bits, count)
+    allowed = sum(1 << rank for rank in {step.rank for step in possible if step.rank >= 0})
+    classes = [step for step in possible if step.rank < 0]
+    result: Moves = []
+    listed = 0
+    for byte, child in spec.nodes[position].children.items():
+        listed |= 1 << byte
+        target = spec.nodes[child]
+        if target.ends >= 0:
+            ending = [step for step in possible if step.rank == target.ends]
+            result += [(1 << byte, frames_after(spec, step, count)) for step in ending]
+        elif allowed & keys_below(target) or any(is_live(class_state(spec, s.index, child)) for s in classes):
+            result.append((1 << byte, (intern_node(K_KEYS, (), (spec, bits, count, child)),)))
+    for step in classes:
+        below = frames_after(spec, step, count)
+        for mask, after in heads(class_state(spec, step.index, position)):
+            if mask & ~listed and is_live(after):
+                result.append((mask & ~listed, below if after is EPSILON else (after, *below)))
+    return result
+
+
+def clauses(node: Expr) -> list[Clause]:
+    """For productivity: the members can be completed exactly if every clause holds."""
+    from .derivatives import is_live
+
+    spec, bits, count, position = node.data
+    keys = keys_below(spec.nodes[position])
+    if position:
+        ways = [
+            seq(*frames_after(spec, step, count))
+            for step in steps(spec, bits, count)
+            if (keys >> step.rank & 1 if step.rank >= 0 else is_live(class_state(spec, step.index, position)))
+        ]
+        return [(1, tuple(ways))]
+    bulk, bits, count = _after_bulk(spec, bits, count)
+    needed = tuple(spec.by_rank(rank).rest for rank in bulk)
+    if bulk and is_done(spec, bits, count):
+        fixed = (spec.close, spec.separator) if len(bulk) > 1 else (spec.close,)
+        return [(len(fixed), fixed), (len(needed), needed)]
+    fixed = (spec.separator,) if bulk else ()
+    is_end = is_done(spec, bits, count)
+    choices = steps(spec, bits, count) if is_end else _finishing(spec, bits, count)
+    ways = [
+        seq(*(frames_of(step.rest, spec.close) if is_end else frames_after(spec, step, count)))
+        for step in choices
+        if step.rank >= 0 or is_live(spec.classes[step.index].key)
+    ]
+    return [(len(fixed), fixed), (len(needed), needed), (1, tuple(ways))]
+
+
+def _finishing(spec: MemberSpec, bits: int, count: int) -> list[Step]:
+    return [step for step in _useful_steps(spec, bits, count) if can_finish(spec, step.bits, count + 1)]
+
+
+Texts = Iterable[bytes | None]
+
+
+def shortest(
+    node: Expr, text_of: Callable[[Expr], bytes | None], best: Callable[[Texts], bytes | None]
+) -> bytes | None:
+    """The shortest text of a K_KEYS node, by `text_of` for its parts; None where there is none (yet)."""
+    spec, bits, count, position = node.data
+    if position:
+        keys, depth = keys_below(spec.nodes[position]), spec.nodes[position].depth
+        found = (
+            _text(spec, step, count, text_of, depth, position)
+            for step in steps(spec, bits, count)
+            if step.rank < 0 or keys >> step.rank & 1
+        )
+        return best(found)
+    bulk, bits, count = _after_bulk(spec, bits, count)
+    members = [(spec.by_rank(rank).text, text_of(spec.by_rank(rank).rest)) for rank in bulk]
+    separator = text_of(spec.separator) if len(bulk) > 1 or not is_done(spec, bits, count) else b""
+    if bulk and is_done(spec, bits, count):
+        last = text_of(spec.close)
+    else:
+        is_end = is_done(spec, bits, count)
+        choices = steps(spec, bits, count) if is_end else _finishing(spec, bits, count)
+        last = best(_text(spec, step, count, text_of, 0, 0) for step in choices)
+        if bulk and last is not None and separator is not None:
+            last = separator + last
+    if last is None or (separator is None and len(bulk) > 1) or any(rest is None for _, rest in members):
+        return None
+    return (separator or b"").join(text + rest for text, rest in members if rest is not None) + last
+
+
+def _text(
+    spec: MemberSpec, step: Step, count: int, text_of: Callable[[Expr], bytes | None], depth: int, position: int
+) -> bytes | None:
+    """A member from inside its key on, and the shortest end of the object after it."""
+    if step.rank >= 0:
+        key: bytes | None = spec.by_rank(step.rank).text[depth:]
+    else:
+        key = text_of(class_state(spec, step.index, position))
+    parts = [key, *(text_of(frame) for frame in frames_after(spec, step, count))]
+    return None if None in parts else b"".join(part for part in parts if part is not None)
