@@ -1,55 +1,220 @@
-"""Arrays of a schema: what several sets of array keywords say together.
+"""Arrays of a schema: what several sets of array keywords say together, some holding and some failing.
 
-Each index has its own node up to the longest prefix; later items share one. Counts are bounded repetitions that
-unroll lazily, so `maxItems` of a million costs nothing.
+Each index has its own node up to the longest prefix; later items share one. Where items must be counted (`contains`, a
+failing `items`, `unevaluatedItems`) or must differ, the states of `schema_tallies` do it; everywhere else counts are
+bounded repetitions that unroll lazily, so `maxItems` of a million costs nothing.
 """
 
 from __future__ import annotations
 
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from itertools import product
+from typing import TYPE_CHECKING
 
-from tokenizer_align.errors import Problem, UnsupportedSchema
 from tokenizer_align.expressions import EMPTY, EPSILON, Expr, alt, lit, optional, repeat, seq
 from tokenizer_align.members import Member, MemberSpec, start_members
 
 from . import json as grammar
-from .schema_claims import Atom, claims_of, positives
-from .schema_keywords import as_whole
-from .schema_values import scalar_spellings
+from .schema_claims import Atom, Claim, claims_of, fails, positives
+from .schema_distinct import item_values, separable_texts
+from .schema_keywords import JSON_TYPES, as_whole
+from .schema_overlap import are_disjoint
+from .schema_tallies import Atoms, TalliedArray, Tally
 
 if TYPE_CHECKING:
     from .schema_compile import SchemaCompiler
 
+MAX_PAIRS = 66  # pairs of items that are compared to see that they always differ
+
+
+@dataclass(slots=True)
+class ArrayRequest:
+    """What all claims about an array come to. `choices`: for each index, of which sets of sub-schemas one must hold."""
+
+    compiler: SchemaCompiler
+    atoms: list[Atom]
+    n_prefix: int = 0
+    lo: int = 0
+    hi: int | None = None
+    wants_distinct: list[str] = field(default_factory=list)
+    wants_equal: list[str] = field(default_factory=list)
+    tallies: list[list[Tally]] = field(default_factory=list)  # of each list, one must come out
+    choices: list[list[Atoms]] = field(default_factory=list)
+
 
 def array_expression(compiler: SchemaCompiler, atoms: list[Atom]) -> Expr:
     """The arrays of which all these claims hold."""
-    failing = claims_of(atoms)
-    if failing:
-        problem = f'"{failing[0].keyword}" is not supported inside "not", "if" and "oneOf"'
-        raise UnsupportedSchema([Problem(failing[0].pointer, failing[0].keyword, problem)])
-    places = positives(atoms)
-    if not places:
+    if not atoms:
         return grammar.any_array(compiler.style)
-    lo, hi = _count_bounds(compiler, places)
-    if hi is not None and lo > hi:
+    request = ArrayRequest(compiler, atoms)
+    _read_prefixes(request)
+    _read_counts(request)
+    if request.hi is not None and request.lo > request.hi:
         return EMPTY
-    n_prefix = max(len(prefix_items(compiler, pointer)) for pointer in places)
-    items = [_item(compiler, places, index) for index in range(n_prefix)]
-    rest = _item(compiler, places, n_prefix)
-    if EMPTY in items or rest is EMPTY:
-        most = ([*items, rest]).index(EMPTY)
+    _read_items(request)
+    for claim in claims_of(atoms):
+        _read_claim(request, claim)
+    for pointer in positives(atoms):
+        _read_contains(request, pointer)
+    return alt(*(_with_tallies(request, list(tallies)) for tallies in product(*request.tallies)))
+
+
+def _read_prefixes(request: ArrayRequest) -> None:
+    """How many items have an index of their own."""
+    pointers = dict.fromkeys(positives(request.atoms))
+    for claim in claims_of(request.atoms):
+        pointers[claim.pointer] = None
+        pointers.update(dict.fromkeys(claim.detail if isinstance(claim.detail, frozenset) else ()))
+    request.n_prefix = max(len(prefix_items(request.compiler, pointer)) for pointer in pointers)
+
+
+def _read_counts(request: ArrayRequest) -> None:
+    """The bounds of the number of items."""
+    for atom in request.atoms:
+        holds = isinstance(atom, str)
+        keywords = request.compiler.keywords(atom if isinstance(atom, str) else atom.pointer)
+        for keyword in ("minItems", "maxItems"):
+            if keyword not in keywords or not (holds or (isinstance(atom, Claim) and atom.keyword == keyword)):
+                continue
+            bound = as_whole(keywords[keyword]) or 0
+            if holds == (keyword == "minItems"):
+                request.lo = max(request.lo, bound if holds else bound + 1)
+            else:
+                bound = bound if holds else bound - 1
+                request.hi = bound if request.hi is None else min(request.hi, bound)
+
+
+def _read_items(request: ArrayRequest) -> None:
+    """What every item must satisfy, and whether items must differ."""
+    places = positives(request.atoms)
+    request.choices = [[tuple(item_places(request.compiler, places, i))] for i in range(request.n_prefix + 1)]
+    request.wants_distinct = [p for p in places if request.compiler.keywords(p).get("uniqueItems")]
+
+
+def _read_claim(request: ArrayRequest, claim: Claim) -> None:
+    """A keyword that fails, or `unevaluatedItems`."""
+    if claim.keyword == "uniqueItems":
+        request.wants_equal.append(claim.pointer)
+    elif claim.keyword == "contains":
+        _add_contains(request, claim.pointer, holds=False)
+    elif claim.keyword in ("items", "prefixItems", "additionalItems"):
+        inside = tuple(_failing(request, claim, i) for i in range(request.n_prefix + 1))
+        request.tallies.append([Tally(claim.pointer, inside)])
+    elif claim.keyword == "unevaluatedItems":
+        _read_unevaluated(request, claim)
+
+
+def _failing(request: ArrayRequest, claim: Claim, index: int) -> Atoms | None:
+    """What item `index` must satisfy so that the keyword fails there."""
+    compiler = request.compiler
+    prefix = prefix_items(compiler, claim.pointer)
+    keyword = claim.keyword or ""
+    is_prefix = keyword == "prefixItems" or isinstance(compiler.keywords(claim.pointer).get(keyword), list)
+    if is_prefix:
+        return (fails(prefix[index]),) if index < len(prefix) else None
+    rest = rest_items(compiler, claim.pointer)
+    is_meant = rest is not None and rest.endswith(f"/{keyword}") and index >= len(prefix)
+    return (fails(rest),) if is_meant and rest is not None else None
+
+
+def _read_unevaluated(request: ArrayRequest, claim: Claim) -> None:
+    """Items that no sub-schema with a say has evaluated: each must satisfy the schema, or (failing) some must not."""
+    seen, matching = _evaluated(request, claim)
+    for index in range(request.n_prefix + 1):
+        if seen is None or index < seen:
+            continue
+        if claim.holds:
+            ways = [(f"{claim.pointer}/unevaluatedItems",), *((pointer,) for pointer in matching)]
+            request.choices[index] = [(*base, *way) for base in request.choices[index] for way in ways]
+    if not claim.holds:
+        atoms = tuple(fails(pointer) for pointer in (f"{claim.pointer}/unevaluatedItems", *matching))
+        ends = request.n_prefix + 1
+        inside = tuple(atoms if seen is not None and index >= seen else None for index in range(ends))
+        request.tallies.append([Tally(claim.pointer, inside)])
+
+
+def _evaluated(request: ArrayRequest, claim: Claim) -> tuple[int | None, list[str]]:
+    """(items that are evaluated by their index, None: all; sub-schemas that evaluate what satisfies them)."""
+    n_seen, matching = 0, []
+    assert isinstance(claim.detail, frozenset)
+    for pointer in sorted(claim.detail, key=request.compiler.document.order.__getitem__):
+        keywords = request.compiler.keywords(pointer)
+        if rest_items(request.compiler, pointer) is not None:
+            return None, []
+        if "unevaluatedItems" in keywords and pointer != claim.pointer:
+            return None, []
+        n_seen = max(n_seen, len(prefix_items(request.compiler, pointer)))
+        if "contains" in keywords and request.compiler.document.draft >= 2020:
+            matching.append(f"{pointer}/contains")
+    return n_seen, matching
+
+
+def _read_contains(request: ArrayRequest, pointer: str) -> None:
+    if "contains" in request.compiler.keywords(pointer):
+        _add_contains(request, pointer, holds=True)
+
+
+def _add_contains(request: ArrayRequest, pointer: str, holds: bool) -> None:
+    """Count the items that satisfy `contains`; where it fails they are fewer or more than it asks for."""
+    keywords = request.compiler.keywords(pointer)
+    lo = as_whole(keywords.get("minContains", 1)) or 0
+    hi = as_whole(keywords["maxContains"]) if "maxContains" in keywords else None
+    inside: tuple[Atoms | None, ...] = ((f"{pointer}/contains",),) * (request.n_prefix + 1)
+    outside = (fails(f"{pointer}/contains"),)
+    if holds:
+        ranges = [(lo, hi)] if lo or hi is not None else []
+        if ranges and hi is not None and lo > hi:
+            request.tallies.append([])
+            return
+    else:
+        ranges = ([(0, lo - 1)] if lo else []) + ([(hi + 1, None)] if hi is not None else [])
+    if ranges or not holds:
+        request.tallies.append([Tally(pointer, inside, least, most, outside) for least, most in ranges])
+
+
+def _with_tallies(request: ArrayRequest, tallies: list[Tally]) -> Expr:
+    """The arrays in which these tallies come out."""
+    compiler, lo, hi = request.compiler, request.lo, request.hi
+    distinct: bool | None = None
+    merges = compiler.merges_repeats and lo <= 1
+    if request.wants_distinct and (hi is None or hi > 1) and not _always_differ(request):
+        values = item_values(compiler, request.choices[0][0]) if request.n_prefix == 0 and not tallies else None
+        texts = separable_texts(values) if values is not None and len(request.choices[0]) == 1 else None
+        if texts is not None:
+            return EMPTY if request.wants_equal else _distinct_items(compiler, texts, lo, hi)
+        distinct = None if merges and values is None else True
+    if request.wants_equal:
+        if distinct:
+            return EMPTY
+        distinct = False
+    if tallies or distinct is not None or any(len(ways) > 1 for ways in request.choices):
+        asking = [*request.wants_distinct, *request.wants_equal, *(tally.pointer for tally in tallies)]
+        asking += [claim.pointer for claim in claims_of(request.atoms)] + positives(request.atoms)
+        return TalliedArray(compiler, asking[0], request.choices, tallies, lo, hi, distinct).expression()
+    items = [compiler.value(ways[0]) for ways in request.choices]
+    if EMPTY in items:
+        most = items.index(EMPTY)
         hi = most if hi is None else min(hi, most)
         if lo > hi:
             return EMPTY
-    if any(compiler.keywords(pointer).get("uniqueItems") for pointer in places) and (hi is None or hi > 1):
-        texts = None if n_prefix else distinct_texts(compiler, item_places(compiler, places, 0))
-        if texts is not None:
-            return _distinct_items(compiler, texts, lo, hi)
-        if not compiler.merges_repeats or lo > 1:
-            asking = next(pointer for pointer in places if compiler.keywords(pointer).get("uniqueItems"))
-            raise UnsupportedSchema([_unique_problem(asking)])
-    return _list_of(compiler, items, rest, lo, hi)
+    return _list_of(compiler, items[:-1], items[-1], lo, hi)
+
+
+def _always_differ(request: ArrayRequest) -> bool:
+    """Whether no two items of an array of bounded length can be equal, by their schemas."""
+    hi = request.n_prefix if request.compiler.value(request.choices[-1][0]) is EMPTY else request.hi
+    hi = hi if request.hi is None or hi is None else min(hi, request.hi)
+    if hi is None or hi > request.n_prefix + 1 or hi * (hi - 1) // 2 > MAX_PAIRS:
+        return False
+    if any(len(ways) > 1 for ways in request.choices):
+        return False
+    schemas = [list(positives(request.choices[index][0])) for index in range(hi)]
+    return all(
+        are_disjoint(request.compiler, schemas[i], schemas[j], kind)
+        for i in range(hi)
+        for j in range(i)
+        for kind in JSON_TYPES
+    )
 
 
 def prefix_items(compiler: SchemaCompiler, pointer: str) -> list[str]:
@@ -67,10 +232,6 @@ def rest_items(compiler: SchemaCompiler, pointer: str) -> str | None:
     return f"{pointer}/{keyword}" if keyword in keywords else None
 
 
-def _item(compiler: SchemaCompiler, places: list[str], index: int) -> Expr:
-    return compiler.value(item_places(compiler, places, index))
-
-
 def item_places(compiler: SchemaCompiler, places: list[str], index: int) -> list[str]:
     """The sub-schemas that the item at an index must satisfy."""
     found = []
@@ -80,17 +241,6 @@ def item_places(compiler: SchemaCompiler, places: list[str], index: int) -> list
         if rest is not None:
             found.append(rest)
     return found
-
-
-def _count_bounds(compiler: SchemaCompiler, places: list[str]) -> tuple[int, int | None]:
-    lo, hi = 0, None
-    for pointer in places:
-        keywords = compiler.keywords(pointer)
-        lo = max(lo, as_whole(keywords.get("minItems", 0)) or 0)
-        most = as_whole(keywords["maxItems"]) if "maxItems" in keywords else None
-        if most is not None:
-            hi = most if hi is None else min(hi, most)
-    return lo, hi
 
 
 def _list_of(compiler: SchemaCompiler, items: list[Expr], rest: Expr, lo: int, hi: int | None) -> Expr:
@@ -124,35 +274,3 @@ def _distinct_items(compiler: SchemaCompiler, texts: list[bytes], lo: int, hi: i
         return seq(lit(b"["), gap, empty)
     spec = MemberSpec(members, seq(lit(b","), gap), lit(b"]"), lo=lo, hi=hi)
     return seq(lit(b"["), gap, alt(empty, start_members(spec)))
-
-
-def distinct_texts(compiler: SchemaCompiler, item_pointers: list[str]) -> list[bytes] | None:
-    """The texts of finitely many scalar items, none the beginning of another; None where there is no such list."""
-    key = frozenset(item_pointers)
-    values: list[Any] = []
-    for kind in ("array", "object", "string", "number", "boolean", "null"):
-        for conjunct in compiler.conjuncts(key, kind):
-            places = compiler.in_order(conjunct)
-            listing = compiler.listing(places)
-            if kind == "null":
-                values.append(None)
-            elif kind == "boolean" and not listing:
-                values += [False, True]
-            elif not listing or kind in ("array", "object"):
-                return None
-            else:
-                values += compiler.listed(kind, places)
-    texts = list(dict.fromkeys(scalar_spellings(value)[0] for value in values))
-    ordered = sorted(texts)
-    if any(b.startswith(a) for a, b in pairwise(ordered)):
-        return None
-    return texts
-
-
-def _unique_problem(pointer: str) -> Problem:
-    return Problem(
-        f"{pointer}/uniqueItems",
-        "uniqueItems",
-        '"uniqueItems" is supported only where the items are finitely many scalars, none the beginning of another,',
-        hint='Give the items an enum, or pass on_unsupported="ignore".',
-    )

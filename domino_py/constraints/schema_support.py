@@ -21,7 +21,18 @@ from .schema_strings import pattern_body
 IGNORE_HINT = 'Remove it, or pass on_unsupported="ignore".'
 MAX_LEVELS = 250  # levels of sub-schemas inside each other
 _RISKY = frozenset(
-    ("uniqueItems", "patternProperties", "propertyNames", "minProperties", "multipleOf", "not", "if", "oneOf")
+    (
+        "uniqueItems",
+        "contains",
+        "unevaluatedItems",
+        "patternProperties",
+        "propertyNames",
+        "minProperties",
+        "multipleOf",
+        "not",
+        "if",
+        "oneOf",
+    )
 )
 
 
@@ -128,10 +139,6 @@ def unsupported_reason(name: str, value: Any, keywords: dict[str, Any], draft: i
     if known_keyword(name, draft) is None:
         return None
     message = f'"{name}" is not supported'
-    if name == "contains":
-        return None if keywords.get("minContains") == 0 and "maxContains" not in keywords and draft >= 2019 else message
-    if name == "unevaluatedItems":
-        return None if value is True or value == {} else message
     if name in ("$dynamicRef", "$recursiveRef"):
         return message
     return None

@@ -1,0 +1,92 @@
+"""The values of items of which there are finitely many: for arrays whose items must differ.
+
+Two texts of one value are the same item (`1.0` and `1`), so values are what is counted. Scalars are listed by walking
+their language; arrays and objects are known only where `enum` or `const` lists them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Hashable, Iterable
+from decimal import Decimal
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from tokenizer_align.derivatives import heads, is_live
+from tokenizer_align.expressions import K_ALT, K_CALL, Expr, words
+from tokenizer_align.lengths import lengths
+
+from .schema_claims import Atom
+from .schema_keywords import JSON_TYPES
+from .schema_values import any_of_values, value_key
+
+if TYPE_CHECKING:
+    from .schema_compile import SchemaCompiler
+
+ItemValues = dict[Hashable, Expr]  # value -> its texts
+
+MAX_TEXTS = 12_000  # texts of all values together
+MAX_LENGTH = 4_000  # bytes of one text
+
+
+def item_values(compiler: SchemaCompiler, atoms: Iterable[Atom]) -> ItemValues | None:
+    """The values that satisfy all these sub-schemas; None where they are too many, or infinitely many."""
+    texts: dict[Hashable, list[bytes]] = {}
+    others: ItemValues = {}
+    wanted = frozenset(atoms)
+    for kind in JSON_TYPES:
+        for conjunct in compiler.conjuncts(wanted, kind):
+            if kind in ("array", "object"):
+                ordered = compiler.in_order(conjunct)
+                if not compiler.listing(ordered):
+                    return None
+                values = compiler.listed(kind, ordered)
+                others |= {value_key(value): any_of_values([value], compiler.style) for value in values}
+                continue
+            found = finite_texts(compiler.conjunct(kind, conjunct))
+            if found is None:
+                return None
+            for text in found:
+                texts.setdefault(value_key(json.loads(text, parse_float=Decimal)), []).append(text)
+    if sum(map(len, texts.values())) > MAX_TEXTS:
+        return None
+    return {value: words(found) for value, found in texts.items()} | others
+
+
+def finite_texts(expr: Expr) -> list[bytes] | None:
+    """All texts of an expression, None where they are too many."""
+    while expr.kind == K_CALL:
+        expr = expr.data.body
+    if expr.has_call:
+        parts = [finite_texts(arg) for arg in expr.args] if expr.kind == K_ALT else [None]
+        return None if None in parts else [text for part in parts for text in part or ()]
+    longest = lengths(expr)[1]
+    if longest is not None and longest > MAX_LENGTH:
+        return None
+    found: list[bytes] = []
+    work: list[tuple[bytes, Expr]] = [(b"", expr)]
+    while work:
+        text, here = work.pop()
+        if here.memo_nullable:
+            found.append(text)
+        if len(found) + len(work) > MAX_TEXTS or len(text) > MAX_LENGTH:
+            return None
+        for mask, after in heads(here):
+            if is_live(after):
+                if mask.bit_count() * (len(found) + len(work) + 1) > MAX_TEXTS and mask.bit_count() > 32:
+                    return None
+                work += [(text + bytes([byte]), after) for byte in range(256) if mask >> byte & 1]
+    return found
+
+
+def separable_texts(values: ItemValues) -> list[bytes] | None:
+    """One text for each value where each has one, none the beginning of another: a key trie can tell them apart."""
+    texts = []
+    for expr in values.values():
+        found = None if expr.has_call else finite_texts(expr)
+        if found is None or len(found) != 1:
+            return None
+        texts += found
+    if any(after.startswith(before) for before, after in pairwise(sorted(texts))):
+        return None
+    return texts
