@@ -268,5 +268,7 @@ def _text(
         key: bytes | None = spec.by_rank(step.rank).text[depth:]
     else:
         key = text_of(class_state(spec, step.index, position))
-    parts = [key, *(text_of(frame) for frame in frames_after(spec, step, count))]
+    is_end = not position and not depth and is_done(spec, step.bits, count + 1)
+    frames = frames_of(step.rest, spec.close) if is_end else frames_after(spec, step, count)
+    parts = [key, *(text_of(frame) for frame in frames)]
     return None if None in parts else b"".join(part for part in parts if part is not None)
