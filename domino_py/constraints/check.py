@@ -7,11 +7,11 @@ from typing import Any
 from tokenizer_align.errors import ConstraintError, EmptyLanguage, Problem, UnsupportedSchema
 
 from .base import Constraint
-from .schema import check_options, checked_shape, make_compiler
+from .schema import check_options, checked_shape, make_compiler, read_document
 from .schema_compile import SchemaCompiler
-from .schema_document import Document
+from .schema_dialect import strict_problems
 from .schema_lint import findings
-from .schema_source import canonical_source, read_source
+from .schema_source import canonical_source
 from .schema_support import find_support
 
 _ORDER = {"error": 0, "warning": 1, "note": 2}
@@ -46,14 +46,7 @@ def _as_constraint(subject: Any) -> Constraint:
     """The constraint that is meant, not yet built."""
     if isinstance(subject, Constraint):
         return subject
-    options = check_options(
-        key_order="any",
-        whitespace="flexible",
-        digits="bounded",
-        max_digits=20,
-        additional_properties=None,
-        on_unsupported="raise",
-    )
+    options = check_options()
     if isinstance(subject, dict | bool | str):
         return Constraint("json_schema", canonical_source(subject), options)
     from .types import type_schema
@@ -62,8 +55,10 @@ def _as_constraint(subject: Any) -> Constraint:
 
 
 def _check_schema(constraint: Constraint) -> list[Problem]:
-    document = Document(read_source(constraint.source))
+    document = read_document(constraint)
     problems = checked_shape(document)
+    if not problems and constraint.option("strict"):
+        problems = list(strict_problems(document.at))
     if problems:
         return problems
     compiler = make_compiler(document, constraint)

@@ -17,12 +17,26 @@ from .base import Constraint
 from .json import style_of
 from .json_layout import style_from_options
 from .schema_compile import SchemaCompiler
+from .schema_dialect import OPENAPI_DRAFT, adapter, strict_problems
 from .schema_document import Document
+from .schema_keywords import DRAFTS
+from .schema_registry import collect_remotes
 from .schema_source import MAX_SHOWN, canonical_source, read_source
 from .schema_support import Support, find_support, shape_problems
 
-KEY_ORDERS = ("any", "declared")
-ON_UNSUPPORTED = ("raise", "ignore")
+CHOICES = {"key_order": ("any", "declared"), "on_unsupported": ("raise", "ignore"), "formats": ("assert", "annotate")}
+DEFAULTS: dict[str, Any] = {
+    "key_order": "any",
+    "whitespace": "flexible",
+    "digits": "bounded",
+    "max_digits": 20,
+    "additional_properties": None,
+    "on_unsupported": "raise",
+    "formats": "assert",
+    "draft": None,
+    "openapi": False,
+    "strict": False,
+}
 DEEP_LEVELS = 20  # levels of sub-schemas from which on nodes are decided from the inside out
 
 
@@ -35,13 +49,21 @@ def json_schema(
     max_digits: int = 20,
     additional_properties: bool | None = None,
     on_unsupported: Literal["raise", "ignore"] = "raise",
+    formats: Literal["assert", "annotate"] = "assert",
+    draft: int | None = None,
+    registry: Any = None,
+    openapi: bool = False,
+    strict: bool = False,
 ) -> Constraint:
-    """JSON texts whose value satisfies a JSON Schema (draft 4 to 2020-12; by `$schema`, else 2020-12).
+    """JSON texts whose value satisfies a JSON Schema (draft 4 to 2020-12; by `$schema`, else `draft`, else 2020-12).
 
     `schema`: a dict, JSON text, or True or False. `key_order`: keys in any order, or in the order of `properties`.
     `whitespace`, `digits`, `max_digits`: as in `json()`. `additional_properties`: False closes objects that declare
     properties and say nothing about others; None leaves it to the specification (open). `on_unsupported="ignore"`: what
-    cannot be enforced is left out (the constraint gets wider) and listed in `Constraint.ignored`.
+    cannot be enforced is left out (the constraint gets wider) and listed in `Constraint.ignored`. `formats="annotate"`:
+    `format` says nothing. `registry`: where schemas with other URIs are found, a mapping from URI to schema or a
+    `referencing.Registry`. `openapi`: OpenAPI 3.0 (`nullable`, `discriminator`, else draft 4). `strict`: OpenAI's
+    strict mode, objects with exactly the declared keys, all required; what that mode refuses is refused.
 
     Raises UnsupportedSchema (with `problems`) for an invalid schema or one that cannot be enforced in full,
     EmptyLanguage where no value satisfies it, InvalidOption.
@@ -57,27 +79,50 @@ def json_schema(
         max_digits=max_digits,
         additional_properties=additional_properties,
         on_unsupported=on_unsupported,
+        formats=formats,
+        draft=OPENAPI_DRAFT if openapi and draft is None else draft,
+        openapi=openapi,
+        strict=strict,
     )
-    constraint = Constraint("json_schema", canonical_source(schema), options)
+    source = canonical_source(schema)
+    remotes = collect_remotes(read_source(source), dict(options)["draft"], registry)
+    constraint = Constraint("json_schema", source, (*options, ("remotes", remotes)) if remotes else options)
     _ = constraint.expression
     return constraint
 
 
-def check_options(**options: Any) -> tuple[tuple[str, Any], ...]:
-    """The options as a constraint keeps them. Raises InvalidOption."""
+def check_options(**given: Any) -> tuple[tuple[str, Any], ...]:
+    """The options as a constraint keeps them; what is not given has its default. Raises InvalidOption."""
+    options = {**DEFAULTS, **given}
     style_from_options(options["whitespace"], options["digits"], options["max_digits"])
-    for name, known in (("key_order", KEY_ORDERS), ("on_unsupported", ON_UNSUPPORTED)):
+    for name, known in CHOICES.items():
         if options[name] not in known:
             message = f"{name}={options[name]!r}: use one of {', '.join(known)}."
             raise InvalidOption(str(options[name]), message, known)
     if options["additional_properties"] not in (None, True, False):
         raise InvalidOption("additional_properties", "additional_properties must be True, False or None.")
+    if options["draft"] not in (None, *DRAFTS.values()):
+        known_drafts = ", ".join(map(str, DRAFTS.values()))
+        raise InvalidOption("draft", f"draft={options['draft']!r}: drafts {known_drafts} are known.")
+    for name in ("openapi", "strict"):
+        if not isinstance(options[name], bool):
+            raise InvalidOption(name, f"{name} must be True or False.")
     return tuple(sorted(options.items()))
+
+
+def read_document(constraint: Constraint) -> Document:
+    """The document of a `json_schema` or `type` constraint, adapted as its options ask."""
+    option = constraint.option
+    adapt = adapter(
+        formats=option("formats", "assert"), openapi=option("openapi", False), strict=option("strict", False)
+    )
+    remotes = {uri: read_source(text) for uri, text in option("remotes", ())}
+    return Document(read_source(constraint.source), option("draft"), remotes=remotes, adapt=adapt)
 
 
 def build(constraint: Constraint) -> tuple[Expr, tuple[Problem, ...]]:
     """The expression of a `json_schema` or `type` constraint, and what was left out on request."""
-    document = Document(read_source(constraint.source))
+    document = read_document(constraint)
     compiler, support = prepare(document, constraint)
     ignored = [problem for _, _, problem in support.unsupported]
     while True:
@@ -111,6 +156,8 @@ def _decide(compiler: SchemaCompiler, support: Support) -> bool:
 def prepare(document: Document, constraint: Constraint) -> tuple[SchemaCompiler, Support]:
     """A compiler for the document, after all checks. Raises UnsupportedSchema with every reason."""
     problems = checked_shape(document)
+    if not problems and constraint.option("strict"):
+        problems = list(strict_problems(document.at))
     if problems:
         raise UnsupportedSchema(problems[:MAX_SHOWN])
     compiler = make_compiler(document, constraint)

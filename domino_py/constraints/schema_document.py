@@ -6,7 +6,7 @@ everywhere.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 from urllib.parse import unquote, urldefrag, urljoin
 
@@ -46,22 +46,53 @@ def value_schema(value: Any, draft: int) -> dict[str, Any]:
     return {"enum": [value]}
 
 
+def draft_of(root: Any) -> int | None:
+    """The draft that a schema names by `$schema`, None where it names none that is known."""
+    uri = root.get("$schema") if isinstance(root, dict) else None
+    return DRAFTS.get(uri.rstrip("#")) if isinstance(uri, str) else None
+
+
 class Document:
     """One schema text, read; `at[pointer]` is a sub-schema, `order[pointer]` its place in the text."""
 
-    def __init__(self, root: Schema) -> None:
+    def __init__(
+        self,
+        root: Schema,
+        draft: int | None = None,
+        *,
+        remotes: Mapping[str, Schema] | None = None,
+        adapt: Callable[[dict[str, Any]], dict[str, Any]] | None = None,
+    ) -> None:
+        """`draft`: where the root does not say; `remotes`: other documents by URI, whose pointers begin with `URI#`;
+        `adapt`: changes each sub-schema when it is read."""
         self.root = root
+        self._adapt = adapt
         self.at: dict[str, Schema] = {}
         self.order: dict[str, int] = {}
         self._base: dict[str, str] = {}  # pointer -> base URI
         self._resources: dict[str, str] = {}  # absolute URI -> pointer
         self._anchors: dict[tuple[str, str], str] = {}  # (resource's URI, name) -> pointer
         self.meta_schema = root.get("$schema") if isinstance(root, dict) else None
-        known = DRAFTS.get(self.meta_schema.rstrip("#")) if isinstance(self.meta_schema, str) else None
-        self.draft = known or DEFAULT_DRAFT
+        known = draft_of(root)
+        self.draft = known or draft or DEFAULT_DRAFT
         self.is_known_draft = self.meta_schema is None or known is not None
         self._resources[""] = ""
         self._scan("", root, "")
+        for uri, remote in (remotes or {}).items():
+            self.add_remote(uri, remote)
+
+    def add_remote(self, uri: str, root: Schema) -> None:
+        """Take in another document under its URI."""
+        self._resources[uri] = f"{uri}#"
+        self._scan(f"{uri}#", root, uri)
+
+    def knows(self, uri: str) -> bool:
+        """Whether some resource has this URI."""
+        return uri in self._resources
+
+    def base_of(self, pointer: str) -> str:
+        """The base URI inside a sub-schema."""
+        return self._base[pointer]
 
     def _scan(self, start: str, schema: Schema, base: str) -> None:
         """Register a sub-schema and all below it."""
@@ -70,6 +101,8 @@ class Document:
             pointer, here, base = work.pop()
             if pointer in self.at or not isinstance(here, dict | bool):
                 continue
+            if self._adapt is not None and isinstance(here, dict):
+                here = self._adapt(here)
             self.at[pointer], self.order[pointer] = here, len(self.order)
             if isinstance(here, dict):
                 base = self._register(pointer, here, base)

@@ -45,8 +45,6 @@ def of_type(
         whitespace=whitespace,
         digits=digits,
         max_digits=max_digits,
-        additional_properties=None,
-        on_unsupported="raise",
     )
     form, schema = type_schema(tp)
     constraint = Constraint("type", canonical_source(schema), options, extra=tp)
