@@ -112,7 +112,9 @@ def can_finish(spec: MemberSpec, bits: int, count: int) -> bool:
     key = ("can finish", bits, clip(spec, count))
     found = spec.memo.get(key)
     if found is None:
-        found = spec.memo[key] = any(can_finish(spec, step.bits, count + 1) for step in _useful_steps(spec, bits, count))
+        found = spec.memo[key] = any(
+            can_finish(spec, step.bits, count + 1) for step in _useful_steps(spec, bits, count)
+        )
     return bool(found)
 
 
@@ -211,7 +213,7 @@ def clauses(node: Expr) -> list[Clause]:
     bulk, bits, count = _after_bulk(spec, bits, count)
     needed = tuple(spec.by_rank(rank).rest for rank in bulk)
     if bulk and is_done(spec, bits, count):
-        fixed = (spec.close, spec.separator) if len(bulk) > 1 else (spec.close,)
+        fixed: tuple[Expr, ...] = (spec.close, spec.separator) if len(bulk) > 1 else (spec.close,)
         return [(len(fixed), fixed), (len(needed), needed)]
     fixed = (spec.separator,) if bulk else ()
     is_end = is_done(spec, bits, count)

@@ -6,8 +6,8 @@ equal length a fixed order of bytes decides, so that the rest of a shortest text
 
 from __future__ import annotations
 
-from heapq import heappop, heappush
 from functools import reduce
+from heapq import heappop, heappush
 from typing import TYPE_CHECKING
 
 from . import member_steps
@@ -150,7 +150,9 @@ def _shortest_members(node: Expr, known: Known) -> bytes | None:
     """The required members in declared order and the cheapest others, as many as must come."""
     spec, open_keys, count, position = node.data
     if not spec.is_plain:
-        return member_steps.shortest(node, lambda part: _shortest(part, known), lambda texts: reduce(_better, texts, None))
+        return member_steps.shortest(
+            node, lambda part: _shortest(part, known), lambda texts: reduce(_better, texts, None)
+        )
     if position:
         return _shortest_from_key(node, known)
     required = open_keys & spec.required_keys

@@ -6,7 +6,6 @@ Every keyword is enforced exactly, or the schema is refused with all reasons and
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Literal
 
 from tokenizer_align.derivatives import is_productive
@@ -19,6 +18,7 @@ from .json_layout import style_from_options
 from .schema_compile import SchemaCompiler
 from .schema_dialect import OPENAPI_DRAFT, adapter, strict_problems
 from .schema_document import Document
+from .schema_ignore import dropped_keywords
 from .schema_keywords import DRAFTS
 from .schema_registry import collect_remotes
 from .schema_source import MAX_SHOWN, canonical_source, read_source
@@ -135,7 +135,7 @@ def build(constraint: Constraint) -> tuple[Expr, tuple[Problem, ...]]:
             if constraint.option("on_unsupported") != "ignore" or not all(p.keyword for p in error.problems):
                 raise
             ignored += error.problems
-            compiler = make_compiler(document, constraint, compiler.dropped | dropped_keywords(error.problems))
+            compiler = make_compiler(document, constraint, compiler.dropped | dropped_keywords(document, error.problems))
     if not is_possible:
         found = list(compiler.contradictions.values())[:MAX_SHOWN]
         raise EmptyLanguage("no JSON value satisfies the schema" + (":" if found else ""), found)
@@ -168,24 +168,8 @@ def prepare(document: Document, constraint: Constraint) -> tuple[SchemaCompiler,
         raise UnsupportedSchema(refused)
     if support.unsupported:
         problems = [problem for _, _, problem in support.unsupported]
-        compiler = make_compiler(document, constraint, dropped_keywords(problems))
+        compiler = make_compiler(document, constraint, dropped_keywords(document, problems))
     return compiler, support
-
-
-def dropped_keywords(problems: Sequence[Problem]) -> frozenset[tuple[str, str]]:
-    """(pointer, keyword) of what is left out, so that the language only gets wider.
-
-    `oneOf` stays, since it is built as anyOf; without `properties` or `patternProperties`, the
-    `additionalProperties` beside them would forbid more than before.
-    """
-    found = set()
-    for problem in problems:
-        pointer, name = problem.pointer.removesuffix(f"/{problem.keyword}"), problem.keyword or ""
-        if name != "oneOf":
-            found.add((pointer, name))
-        if name in ("properties", "patternProperties"):
-            found.add((pointer, "additionalProperties"))
-    return frozenset(found)
 
 
 def make_compiler(

@@ -63,7 +63,6 @@ def is_contradiction(conjunct: Conjunct) -> bool:
     )
 
 
-
 def sort_key(conjunct: Conjunct) -> tuple[int, list[str]]:
     return len(conjunct), sorted(map(repr, conjunct))
 

@@ -24,9 +24,10 @@ from .schema_claims import ANYTHING, NOTHING, Alternatives, Atom, Claim, Conjunc
 from .schema_claims import positives as positive_atoms
 from .schema_document import Document
 from .schema_keywords import JSON_TYPES
-from .schema_logic import SchemaLogic, listed_values
+from .schema_logic import SchemaLogic
 from .schema_numbers import NumberSet, number_set
 from .schema_strings import StringSet, string_set
+from .schema_terms import listed_values
 from .schema_values import any_of_values, compact_text, json_type, value_key
 
 MAX_FORCED = 5_000  # nodes built ahead where a schema could turn out to be unsupported only there
@@ -91,7 +92,7 @@ class SchemaCompiler(SchemaLogic):
         result = ANYTHING
         for atom in self.in_order(key):
             pointer = pointer_of(atom)
-            result = self.product(pointer, result, self.alternatives(pointer, kind, isinstance(atom, str)))
+            result = self.product((pointer, None), result, self.alternatives(pointer, kind, isinstance(atom, str)))
             if result == NOTHING:
                 break
         return result

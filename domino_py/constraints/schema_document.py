@@ -175,7 +175,7 @@ class Document:
 
     def listed_schemas(self, pointer: str, kind: str) -> list[str]:
         """Sub-schemas that say what the arrays (or objects) listed by `enum` and `const` look like, one for each."""
-        from .schema_logic import listed_values
+        from .schema_terms import listed_values
         from .schema_values import json_type
 
         found = []

@@ -96,7 +96,7 @@ class Sayings:
         return Kind(key, matched, broken, words([text]))
 
     def undeclared_kinds(self) -> list[Kind]:
-        """The kinds of keys that no claim names, none of them empty. Raises UnsupportedSchema where they are too many."""
+        """The kinds of keys that no claim names, none of them empty. Raises UnsupportedSchema for too many."""
         if not self.declared and not self.patterns and self.names is None and not self.duties:
             return [Kind(None, frozenset(), frozenset(), None)]
         rest = CANONICAL_STRING if self.names is None else both(self.names, CANONICAL_STRING)
@@ -185,11 +185,8 @@ class Sayings:
         assert isinstance(claim.detail, frozenset)
         for pointer in {*claim.detail, claim.pointer}:
             keywords = self.compiler.keywords(pointer)
-            if "additionalProperties" in keywords or (
-                "unevaluatedProperties" in keywords and pointer != claim.pointer
-            ):
+            if "additionalProperties" in keywords or ("unevaluatedProperties" in keywords and pointer != claim.pointer):
                 return True
             if self._named(pointer, kind) or self._patterned(pointer, kind):
                 return True
         return False
-

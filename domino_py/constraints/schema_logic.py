@@ -12,13 +12,9 @@ from typing import Any, Literal
 
 from tokenizer_align.errors import Problem, UnsupportedSchema
 
-from .schema_claims import ANYTHING, HAS, NOTHING, UNEVALUATED, Alternatives, Atom, Claim, Conjunct, simplest
+from .schema_claims import ANYTHING, NOTHING, Alternatives, Claim, Conjunct, simplest
 from .schema_document import Document
-from .schema_formats import FORMATS
-from .schema_keywords import JSON_TYPES, known_keyword, own_keywords
-from .schema_source import escape_token
-from .schema_values import json_type as type_of
-from .schema_values import value_key
+from .schema_terms import SchemaTerms, has_key
 
 MAX_ALTERNATIVES = 500  # alternatives of one place once anyOf, oneOf and negations are multiplied out
 MAX_PRODUCTS = 20_000  # the same before those are left out that cannot hold or add nothing
@@ -26,10 +22,10 @@ MAX_PRODUCTS = 20_000  # the same before those are left out that cannot hold or 
 Seen = frozenset[str]
 Way = tuple[Conjunct, Seen]
 Ways = tuple[Way, ...]
+Place = tuple[str, str | None]  # (pointer, keyword)
 Mode = Literal["none", "some", "all"]  # which annotating sub-schemas a way names: none, some of them, exactly all
 
 _NO_ONE: Seen = frozenset()
-_BY_KEY = ("dependentRequired", "dependentSchemas", "dependencies")
 _ANNOTATING = {
     "object": frozenset(("properties", "patternProperties", "additionalProperties", "unevaluatedProperties")),
     "array": frozenset(("prefixItems", "items", "additionalItems", "contains", "unevaluatedItems")),
@@ -37,48 +33,14 @@ _ANNOTATING = {
 _UNEVALUATED_OF = {"object": "unevaluatedProperties", "array": "unevaluatedItems"}
 
 
-class SchemaLogic:
-    """Alternatives of one document's sub-schemas; `dropped`: (pointer, keyword) pairs that are left out on request.
-
-    A dropped `oneOf` is built as `anyOf`, which only ever widens.
-    """
+class SchemaLogic(SchemaTerms):
+    """Alternatives of one document's sub-schemas, holding and failing, per JSON type."""
 
     def __init__(self, document: Document, dropped: frozenset[tuple[str, str]] = frozenset()) -> None:
-        self.document, self.dropped = document, dropped
-        apart = {*_BY_KEY, *UNEVALUATED}
-        self.own = {kind: own_keywords(kind, document.draft) - apart for kind in JSON_TYPES}
-        self._keywords: dict[str, dict[str, Any]] = {}
+        super().__init__(document, dropped)
         self._ways: dict[tuple[str, str, Mode], Ways] = {}
         self._false: dict[tuple[str, str], Alternatives] = {}
         self._disjoint: dict[tuple[str, str, str, str], bool] = {}
-
-    def keywords(self, pointer: str) -> dict[str, Any]:
-        """The keywords that count at a sub-schema."""
-        found = self._keywords.get(pointer)
-        if found is None:
-            draft = self.document.draft
-            found = {
-                name: value
-                for name, value in self.document.keywords(pointer).items()
-                if known_keyword(name, draft) and (name == "oneOf" or (pointer, name) not in self.dropped)
-            }
-            self._keywords[pointer] = found
-        return found
-
-    def all_of(self, pointer: str) -> list[str]:
-        """The sub-schemas that must hold in the same place whatever the value is: references and `allOf`."""
-        keywords = self.keywords(pointer)
-        found = self.document.children(pointer, "allOf") if "allOf" in keywords else []
-        return [*self.document.targets(pointer, keywords), *found]
-
-    def in_place(self, pointer: str) -> list[str]:
-        """All sub-schemas that are asked about the very same value."""
-        keywords = self.keywords(pointer)
-        found = self.all_of(pointer)
-        for keyword in ("anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas", "dependencies"):
-            if keyword in keywords:
-                found = found + self.document.children(pointer, keyword)
-        return found
 
     def alternatives(self, pointer: str, kind: str, holds: bool = True) -> Alternatives:
         """The conjuncts of which one must hold for a value of this type, so that the sub-schema holds (or fails)."""
@@ -105,7 +67,7 @@ class SchemaLogic:
         if isinstance(schema, bool):
             return ((frozenset(), _NO_ONE),) if schema else ()
         keywords = self.keywords(pointer)
-        own = self._own_conjunct(pointer, keywords, kind)
+        own = self.own_conjunct(pointer, keywords, kind)
         if own is None:
             return ()
         unevaluated = _UNEVALUATED_OF.get(kind)
@@ -124,28 +86,29 @@ class SchemaLogic:
         annotates = mode != "none" and not _ANNOTATING.get(kind, frozenset()).isdisjoint(keywords)
         result: Ways = ((own, frozenset([pointer]) if annotates else _NO_ONE),)
         for child in self.all_of(pointer):
-            result = self._times(pointer, result, self.ways(child, kind, mode), mode)
+            result = self._times((pointer, "allOf"), result, self.ways(child, kind, mode), mode)
         if "anyOf" in keywords or ("oneOf" in keywords and (pointer, "oneOf") in self.dropped):
             keyword = "anyOf" if "anyOf" in keywords else "oneOf"
-            result = self._times(pointer, result, self._any_of(pointer, keyword, kind, mode), mode)
+            result = self._times((pointer, keyword), result, self._any_of(pointer, keyword, kind, mode), mode)
         if "oneOf" in keywords and (pointer, "oneOf") not in self.dropped:
-            result = self._times(pointer, result, self._one_of(pointer, kind, mode), mode)
+            result = self._times((pointer, "oneOf"), result, self._one_of(pointer, kind, mode), mode)
         if "not" in keywords:
             failing = self.alternatives(f"{pointer}/not", kind, holds=False)
-            result = self._times(pointer, result, _plain(failing), mode)
+            result = self._times((pointer, "not"), result, _plain(failing), mode)
         if "if" in keywords and ("then" in keywords or "else" in keywords or mode != "none"):
-            result = self._times(pointer, result, self._if(pointer, kind, mode), mode)
+            result = self._times((pointer, "if"), result, self._if(pointer, kind, mode), mode)
         if kind == "object":
-            for key, parts in self._dependencies(pointer):
-                absent: Ways = ((frozenset([_has(key, False)]), _NO_ONE),)
-                present: Ways = ((frozenset([_has(key, True)]), _NO_ONE),)
+            for name, key, parts in self.dependencies(pointer):
+                absent: Ways = ((frozenset([has_key(key, False)]), _NO_ONE),)
+                present: Ways = ((frozenset([has_key(key, True)]), _NO_ONE),)
                 for part in parts:
                     more = self.ways(part, kind, mode) if isinstance(part, str) else _plain((frozenset([part]),))
-                    present = self._times(pointer, present, more, mode)
-                result = self._times(pointer, result, _simplest_ways([*absent, *present], mode), mode)
+                    present = self._times((pointer, name), present, more, mode)
+                result = self._times((pointer, name), result, _simplest_ways([*absent, *present], mode), mode)
         return result
 
     def _any_of(self, pointer: str, keyword: str, kind: str, mode: Mode) -> Ways:
+        place = (pointer, keyword)
         branches = self.document.children(pointer, keyword)
         if mode == "none":
             return _simplest_ways([way for branch in branches for way in self.ways(branch, kind, mode)], mode)
@@ -154,34 +117,35 @@ class SchemaLogic:
         for branch in branches:
             ways = self.ways(branch, kind, mode)
             if not any(seen for _, seen in ways):  # says nothing about what it has seen: whether it holds is no matter
-                more = [*result, *self._times(pointer, none, ways, mode)]
+                more = [*result, *self._times(place, none, ways, mode)]
                 result = _simplest_ways(more, mode)
                 continue
             failing = _plain(self.alternatives(branch, kind, holds=False)) if mode == "all" else None
-            rest = result if failing is None else self._times(pointer, result, failing, mode)
-            more = [*rest, *self._times(pointer, result, ways, mode), *self._times(pointer, none, ways, mode)]
-            result = self._bounded(pointer, _simplest_ways(more, mode))
-            none = none if failing is None else self._times(pointer, none, failing, mode)
+            rest = result if failing is None else self._times(place, result, failing, mode)
+            more = [*rest, *self._times(place, result, ways, mode), *self._times(place, none, ways, mode)]
+            result = self._bounded(place, _simplest_ways(more, mode))
+            none = none if failing is None else self._times(place, none, failing, mode)
         return result
 
     def _one_of(self, pointer: str, kind: str, mode: Mode) -> Ways:
+        place = (pointer, "oneOf")
         branches = [b for b in self.document.children(pointer, "oneOf") if self.alternatives(b, kind)]
         result: list[Way] = []
         for branch in branches:
             ways = self.ways(branch, kind, mode)
             for other in branches:
                 if other is not branch and ways and not self.are_disjoint(pointer, branch, other, kind):
-                    ways = self._times(pointer, ways, _plain(self.alternatives(other, kind, holds=False)), mode)
+                    ways = self._times(place, ways, _plain(self.alternatives(other, kind, holds=False)), mode)
             result += ways
-        return self._bounded(pointer, _simplest_ways(result, mode))
+        return self._bounded(place, _simplest_ways(result, mode))
 
     def _if(self, pointer: str, kind: str, mode: Mode) -> Ways:
         keywords = self.keywords(pointer)
         yes, no = self.ways(f"{pointer}/if", kind, mode), _plain(self.alternatives(f"{pointer}/if", kind, holds=False))
         if "then" in keywords:
-            yes = self._times(pointer, yes, self.ways(f"{pointer}/then", kind, mode), mode)
+            yes = self._times((pointer, "if"), yes, self.ways(f"{pointer}/then", kind, mode), mode)
         if "else" in keywords:
-            no = self._times(pointer, no, self.ways(f"{pointer}/else", kind, mode), mode)
+            no = self._times((pointer, "if"), no, self.ways(f"{pointer}/else", kind, mode), mode)
         return _simplest_ways([*yes, *no], mode)
 
     # False
@@ -191,7 +155,7 @@ class SchemaLogic:
         if isinstance(schema, bool):
             return NOTHING if schema else ANYTHING
         keywords = self.keywords(pointer)
-        own = self._own_conjunct(pointer, keywords, kind)
+        own = self.own_conjunct(pointer, keywords, kind)
         if own is None:
             return ANYTHING
         found: set[Conjunct] = set(self._own_failures(pointer, keywords, kind))
@@ -201,7 +165,7 @@ class SchemaLogic:
             if frozenset() in found:
                 return ANYTHING
             found.update(part)
-        return self._limited(pointer, simplest(found))
+        return self._limited((pointer, None), simplest(found))
 
     def _failing_parts(self, pointer: str, keywords: dict[str, Any], kind: str) -> Iterator[Alternatives]:
         children = self.document.children
@@ -218,18 +182,20 @@ class SchemaLogic:
             for keyword, holds in (("then", True), ("else", False)):
                 if keyword in keywords:
                     case = self.alternatives(f"{pointer}/if", kind, holds)
-                    yield self.product(pointer, case, self.alternatives(f"{pointer}/{keyword}", kind, holds=False))
+                    yield self.product(
+                        (pointer, "if"), case, self.alternatives(f"{pointer}/{keyword}", kind, holds=False)
+                    )
         if kind == "object":
-            for key, parts in self._dependencies(pointer):
+            for name, key, parts in self.dependencies(pointer):
                 for part in parts:
                     if isinstance(part, str):
                         failing = self.alternatives(part, kind, holds=False)
                     else:
                         failing = (frozenset([part._replace(holds=False)]),)
-                    yield self.product(pointer, (frozenset([_has(key, True)]),), failing)
+                    yield self.product((pointer, name), (frozenset([has_key(key, True)]),), failing)
         unevaluated = _UNEVALUATED_OF.get(kind)
         if unevaluated in keywords:
-            own = self._own_conjunct(pointer, keywords, kind)
+            own = self.own_conjunct(pointer, keywords, kind)
             assert own is not None
             ways = self._combine(pointer, kind, "all", own)
             yield tuple(conjunct | {Claim(pointer, unevaluated, False, seen)} for conjunct, seen in ways)
@@ -237,7 +203,7 @@ class SchemaLogic:
     def _none_of(self, pointer: str, branches: list[str], kind: str) -> Alternatives:
         result = ANYTHING
         for branch in branches:
-            result = self.product(pointer, result, self.alternatives(branch, kind, holds=False))
+            result = self.product((pointer, None), result, self.alternatives(branch, kind, holds=False))
         return result
 
     def _two_of(self, pointer: str, branches: list[str], kind: str) -> Alternatives:
@@ -246,8 +212,10 @@ class SchemaLogic:
         for i, one in enumerate(alive):
             for other in alive[:i]:
                 if not self.are_disjoint(pointer, one, other, kind):
-                    found += self.product(pointer, self.alternatives(one, kind), self.alternatives(other, kind))
-        return self._limited(pointer, simplest(found))
+                    found += self.product(
+                        (pointer, "oneOf"), self.alternatives(one, kind), self.alternatives(other, kind)
+                    )
+        return self._limited((pointer, None), simplest(found))
 
     def _own_failures(self, pointer: str, keywords: dict[str, Any], kind: str) -> Iterator[Conjunct]:
         """How the keywords of the sub-schema itself can fail for a type that it does not exclude."""
@@ -261,55 +229,9 @@ class SchemaLogic:
                 yield frozenset([Claim(pointer, "enum")])
         for name in keywords:
             if name == "required" and kind == "object":
-                yield from (frozenset([_has(key, False)]) for key in keywords[name])
-            elif name in self.own[kind] and self._can_fail(name, keywords[name]):
+                yield from (frozenset([has_key(key, False)]) for key in keywords[name])
+            elif name in self.own[kind] and self.can_fail(name, keywords[name]):
                 yield frozenset([Claim(pointer, name)])
-
-    def _can_fail(self, keyword: str, value: Any) -> bool:
-        """Whether a keyword with this value can fail by itself."""
-        if keyword in ("minContains", "maxContains"):
-            return False  # `contains` fails, counts included
-        if keyword in ("uniqueItems", "contains"):
-            return value is not False or keyword == "contains"
-        if value is True or value == {} or (isinstance(value, bool) and keyword.startswith("exclusive")):
-            return False  # in draft 4, `minimum` fails as `exclusiveMinimum` has it
-        if keyword in ("properties", "patternProperties"):
-            return any(schema is not True and schema != {} for schema in value.values())
-        if keyword == "format":
-            return self.asserts_format(value)
-        return not (keyword in ("minLength", "minItems", "minProperties") and value == 0)
-
-    def asserts_format(self, name: str) -> bool:
-        """Whether a format is enforced, and no annotation."""
-        return name in FORMATS
-
-    # Parts
-
-    def _own_conjunct(self, pointer: str, keywords: dict[str, Any], kind: str) -> Conjunct | None:
-        """The sub-schema itself if its own keywords say something about the type, None if they exclude it."""
-        names = keywords.get("type")
-        says = False
-        if names is not None:
-            names = [names] if isinstance(names, str) else names
-            if kind not in names:
-                if kind != "number" or "integer" not in names:
-                    return None
-                says = True
-        if "enum" in keywords or "const" in keywords:
-            says = True
-            if not any(type_of(value) == kind for value in listed_values(keywords)):
-                return None
-        return frozenset([pointer]) if says or not self.own[kind].isdisjoint(keywords) else frozenset()
-
-    def _dependencies(self, pointer: str) -> Iterator[tuple[str, list[str | Claim]]]:
-        """(key, what must hold where an object has it): sub-schemas, and claims about other keys."""
-        keywords = self.keywords(pointer)
-        for name in _BY_KEY:
-            for key, needed in keywords.get(name, {}).items():
-                if isinstance(needed, list):
-                    yield key, [_has(other, True) for other in needed if other != key]
-                else:
-                    yield key, [f"{pointer}/{name}/{escape_token(key)}"]
 
     def are_disjoint(self, pointer: str, one: str, other: str, kind: str) -> bool:
         """Whether two branches surely never hold together for values of a type that `pointer` admits."""
@@ -321,45 +243,34 @@ class SchemaLogic:
             found = self._disjoint[key] = are_disjoint(self, [one, pointer], [other], kind)  # type: ignore[index]
         return found
 
-    def product(self, pointer: str, left: Alternatives, right: Alternatives) -> Alternatives:
-        """Both at once."""
+    def product(self, place: Place, left: Alternatives, right: Alternatives) -> Alternatives:
+        """Both at once; `place` is named where that is too much."""
         if right == ANYTHING:
             return left
         if left == ANYTHING:
             return right
-        self._refuse_above(pointer, len(left) * len(right), MAX_PRODUCTS)
-        return self._limited(pointer, simplest([a | b for a in left for b in right]))
+        _refuse_above(MAX_PRODUCTS, len(left) * len(right), place)
+        return self._limited(place, simplest([a | b for a in left for b in right]))
 
-    def _times(self, pointer: str, left: Ways, right: Ways, mode: Mode) -> Ways:
-        self._refuse_above(pointer, len(left) * len(right), MAX_PRODUCTS)
-        return self._bounded(pointer, _simplest_ways([(a | b, s | t) for a, s in left for b, t in right], mode))
+    def _times(self, place: Place, left: Ways, right: Ways, mode: Mode) -> Ways:
+        _refuse_above(MAX_PRODUCTS, len(left) * len(right), place)
+        return self._bounded(place, _simplest_ways([(a | b, s | t) for a, s in left for b, t in right], mode))
 
-    def _bounded(self, pointer: str, ways: Ways) -> Ways:
-        self._refuse_above(pointer, len(ways), MAX_ALTERNATIVES)
+    def _bounded(self, place: Place, ways: Ways) -> Ways:
+        _refuse_above(MAX_ALTERNATIVES, len(ways), place)
         return ways
 
-    def _limited(self, pointer: str, alternatives: Alternatives) -> Alternatives:
-        self._refuse_above(pointer, len(alternatives), MAX_ALTERNATIVES)
+    def _limited(self, place: Place, alternatives: Alternatives) -> Alternatives:
+        _refuse_above(MAX_ALTERNATIVES, len(alternatives), place)
         return alternatives
 
-    def _refuse_above(self, pointer: str, n: int, limit: int) -> None:
-        if n > limit:
-            message = f"{n:,} combinations of alternatives (at most {limit:,} are built)"
-            raise UnsupportedSchema([Problem(pointer, None, message, hint="Split the schema, or use fewer anyOf.")])
 
-
-def listed_values(keywords: dict[str, Any]) -> list[Any]:
-    """The values that `enum` and `const` of one sub-schema leave."""
-    if "const" not in keywords:
-        return list(keywords["enum"])
-    constant = keywords["const"]
-    if "enum" in keywords and value_key(constant) not in {value_key(value) for value in keywords["enum"]}:
-        return []
-    return [constant]
-
-
-def _has(key: str, holds: bool) -> Claim:
-    return Claim("", HAS, holds, key)
+def _refuse_above(limit: int, n: int, place: Place) -> None:
+    if n > limit:
+        pointer, keyword = place
+        message = f"{n:,} combinations of alternatives (at most {limit:,} are built)"
+        hint = "Split the schema, or use fewer alternatives."
+        raise UnsupportedSchema([Problem(f"{pointer}/{keyword}" if keyword else pointer, keyword, message, hint=hint)])
 
 
 def _plain(alternatives: Alternatives) -> Ways:
@@ -377,6 +288,3 @@ def _simplest_ways(ways: Iterable[Way], mode: Mode) -> Ways:
         if not any(other <= conjunct and more >= seen for other, more in kept):
             kept.append((conjunct, seen))
     return tuple(kept)
-
-
-__all__ = ["Atom", "SchemaLogic", "listed_values"]

@@ -1,9 +1,9 @@
 """Objects of a schema: what claims about object keywords, holding and failing, say together.
 
 What is said about a key (`schema_keys`) gives its values: a node of all that must hold there. A keyword that fails
-(`properties`, `additionalProperties`, …) is a *duty*: some key has a value that fails one of its sub-schemas. So a key
-has variants, one for each set of duties that its value may fulfil, and undeclared keys fall into classes by the patterns
-they match. Keys come in any order, or in the declared one by option.
+(`properties`, `additionalProperties`, …) is a *duty*: some key has a value that fails one of its sub-schemas. So a
+key has variants, one for each set of duties that its value may fulfil, and undeclared keys fall into classes by the
+patterns they match. Keys come in any order, or in the declared one by option.
 """
 
 from __future__ import annotations

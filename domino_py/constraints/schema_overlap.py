@@ -15,8 +15,9 @@ from typing import Any
 
 from .json_numbers import Bounds
 from .schema_keywords import JSON_TYPES, as_whole
-from .schema_logic import SchemaLogic, listed_values
+from .schema_logic import SchemaLogic
 from .schema_numbers import number_set
+from .schema_terms import listed_values
 from .schema_values import json_type, value_key
 
 MAX_LEVELS = 4
@@ -142,7 +143,10 @@ def _choices_clash(compiler: SchemaLogic, outline: Outline, left: list[str], rig
     """Whether some anyOf or oneOf has no branch that goes with the rest."""
     places = [*left, *right]
     return any(
-        all(are_disjoint(compiler, places, [branch], None, 0 if len(branches) > 8 else levels - 2) for branch in branches)
+        all(
+            are_disjoint(compiler, places, [branch], None, 0 if len(branches) > 8 else levels - 2)
+            for branch in branches
+        )
         for branches in outline.choices
         if levels >= 2
     )
