@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.reference import denotation
-from tests.reference.languages import ALPHABET, objects, regular, structured
+from tests.reference.languages import ALPHABET, duties, objects, regular, structured
 from tokenizer_align import expressions as ex
 from tokenizer_align.derivatives import is_productive
 from tokenizer_align.expressions import Expr
@@ -64,7 +64,7 @@ def test_an_object_whose_required_key_cannot_be_written_is_empty() -> None:
 
 @settings(max_examples=150)
 @given(
-    st.one_of(regular, structured, objects(regular)),
+    st.one_of(regular, structured, objects(regular), duties(regular)),
     st.sets(st.sampled_from(list(ALPHABET)), min_size=1),
     st.lists(st.sampled_from(list(ALPHABET)), max_size=6).map(bytes),
 )

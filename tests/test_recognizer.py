@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.reference import denotation
-from tests.reference.languages import ALPHABET, objects, regular, structured
+from tests.reference.languages import ALPHABET, duties, objects, regular, structured
 from tokenizer_align import expressions as ex
 from tokenizer_align import recognizer
 from tokenizer_align.errors import ConstraintError
@@ -111,14 +111,14 @@ def near_texts(draw: st.DrawFn, expr: Expr) -> bytes:
 
 
 @settings(max_examples=120)
-@given(st.one_of(regular, structured, objects(regular)), st.data())
+@given(st.one_of(regular, structured, objects(regular), duties(regular)), st.data())
 def test_matches_what_the_expression_means(expr: Expr, data: st.DataObject) -> None:
     text = data.draw(st.one_of(near_texts(expr), texts))
     assert recognizer.matches(expr, text) == denotation.matches(expr, text)
 
 
 @settings(max_examples=120)
-@given(st.one_of(structured, objects(regular)), st.data())
+@given(st.one_of(structured, objects(regular), duties(regular)), st.data())
 def test_what_was_read_can_be_completed(expr: Expr, data: st.DataObject) -> None:
     """Every prefix that the recognizer takes is the beginning of a text that the definition knows."""
     stacks, text = recognizer.start(expr), b""

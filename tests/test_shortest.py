@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.reference import denotation
-from tests.reference.languages import ALPHABET, objects, regular, structured
+from tests.reference.languages import ALPHABET, duties, objects, regular, structured
 from tokenizer_align import expressions as ex
 from tokenizer_align.expressions import Expr
 from tokenizer_align.members import Member, MemberSpec, start_members
@@ -79,7 +79,7 @@ def test_deep_rules_are_no_problem() -> None:
 
 
 @settings(max_examples=150)
-@given(st.one_of(regular, structured, objects(regular)))
+@given(st.one_of(regular, structured, objects(regular), duties(regular)))
 def test_no_text_is_shorter(expr: Expr) -> None:
     text = shortest(expr)
     limit = 3 if text is None else min(len(text), 4)

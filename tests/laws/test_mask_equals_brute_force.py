@@ -15,7 +15,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from tests.reference.brute_force import UNREACHABLE, BruteForce, Undecided, live_bytes
-from tests.reference.languages import DrawnVocabulary, objects, regular, structured, vocabularies
+from tests.reference.languages import DrawnVocabulary, duties, objects, regular, structured, vocabularies
 from tokenizer_align.compiled import Compiled
 from tokenizer_align.engine import Engine
 from tokenizer_align.errors import EmptyLanguage, TooComplex
@@ -159,6 +159,14 @@ def test_mask_equals_brute_force_for_frames_rules_and_objects(
 @settings(max_examples=EXAMPLES)
 @given(objects(regular), vocabularies(is_atomic=True), MEMO_SIZES, st.data())
 def test_mask_equals_brute_force_for_objects(
+    expr: Expr, drawn: DrawnVocabulary, memo_min_nodes: int, data: st.DataObject
+) -> None:
+    check(expr, drawn, memo_min_nodes, data)
+
+
+@settings(max_examples=EXAMPLES)
+@given(duties(regular), vocabularies(is_atomic=True), MEMO_SIZES, st.data())
+def test_mask_equals_brute_force_for_objects_with_duties(
     expr: Expr, drawn: DrawnVocabulary, memo_min_nodes: int, data: st.DataObject
 ) -> None:
     check(expr, drawn, memo_min_nodes, data)

@@ -27,6 +27,7 @@ from tokenizer_align.members import MemberSpec
 
 Ends = frozenset[int]
 Written = frozenset[bytes | None]  # the keys so far; None: an undeclared one
+SoFar = tuple[Written, int, frozenset[int], frozenset[int]]  # ..., members, duties to be done, guarded duties
 
 
 class Denotation:
@@ -76,7 +77,10 @@ class Denotation:
         assert kind == K_KEYS and node.data[3] == 0
         spec, open_keys, count, _ = node.data
         written: Written = frozenset(m.text for rank, m in spec.ranked if not open_keys >> rank & 1)
-        return self._members(spec, written, count, at, set())
+        flags = open_keys >> len(spec.members)
+        pending = frozenset(d for d in range(spec.n_duties) if flags >> d & 1)
+        guarded = frozenset(d for d in range(spec.n_duties) if flags >> (spec.n_duties + d) & 1)
+        return self._members(spec, (written, count, pending, guarded), at, set())
 
     def _word(self, word: bytes, at: int) -> Ends:
         return frozenset({at + len(word)}) if self.text.startswith(word, at) else frozenset()
@@ -111,26 +115,41 @@ class Denotation:
             self._changed = True
             self._rules[key] = found
 
-    def _members(self, spec: MemberSpec, written: Written, count: int, at: int, result: set[int]) -> Ends:
+    def _members(self, spec: MemberSpec, so_far: SoFar, at: int, result: set[int]) -> Ends:
         """Ends of "a member, then separator and member ..., then close", in plain words of the specification."""
+        written, count, pending, guarded = so_far
         for member in spec.members:
             if member.text not in written and not (spec.ordered and _comes_late(spec, written, member.text)):
                 for key_end in self._word(member.text, at):
-                    for end in self.ends(member.rest, key_end):
-                        self._after(spec, written | {member.text}, count + 1, end, result)
+                    for rest, marks in [(member.rest, 0), *((v.rest, v.marks) for v in member.others)]:
+                        done = _duties(spec, marks)
+                        after = (written | {member.text}, count + 1, pending - done, guarded - done)
+                        for end in self.ends(rest, key_end):
+                            self._after(spec, after, end, result)
+        kinds = [(kind.key, kind.rest, kind.marks, kind.collides) for kind in spec.classes]
         if spec.extra_key is not None and spec.extra_rest is not None:
-            for key_end in self.ends(spec.extra_key, at):
-                for end in self.ends(spec.extra_rest, key_end):
-                    self._after(spec, written | {None}, count + 1, end, result)
+            kinds.append((spec.extra_key, spec.extra_rest, 0, 0))
+        for key, rest, marks, collides in kinds:
+            done = _duties(spec, marks)
+            if guarded & _duties(spec, collides) <= done:
+                after = (written | {None}, count + 1, pending - done, guarded | (pending & done))
+                for key_end in self.ends(key, at):
+                    for end in self.ends(rest, key_end):
+                        self._after(spec, after, end, result)
         return frozenset(result)
 
-    def _after(self, spec: MemberSpec, written: Written, count: int, at: int, result: set[int]) -> None:
+    def _after(self, spec: MemberSpec, so_far: SoFar, at: int, result: set[int]) -> None:
+        written, count, pending, _ = so_far
         if spec.hi is not None and count > spec.hi:
             return
-        if count >= spec.lo and all(m.text in written for m in spec.members if m.required):
+        if count >= spec.lo and not pending and all(m.text in written for m in spec.members if m.required):
             result |= self.ends(spec.close, at)
         for end in self.ends(spec.separator, at):
-            self._members(spec, written, count, end, result)
+            self._members(spec, so_far, end, result)
+
+
+def _duties(spec: MemberSpec, marks: int) -> frozenset[int]:
+    return frozenset(duty for duty in range(spec.n_duties) if marks >> duty & 1)
 
 
 def _comes_late(spec: MemberSpec, written: Written, text: bytes) -> bool:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tokenizer_align import expressions as ex
 from tokenizer_align.expressions import Expr
-from tokenizer_align.members import Member, MemberSpec, may_be_empty, start_members
+from tokenizer_align.members import KeyClass, Member, MemberSpec, Variant, may_be_empty, start_members
 
 ALPHABET = b'abc",:[]{}'
 ODD_BYTES = b"\xc3\xa9\xff\x00"
@@ -124,6 +124,18 @@ def _recursive_rule(draw: st.DrawFn, inner: st.SearchStrategy[Expr]) -> Expr:
     return ex.frame(me) if draw(st.booleans()) else me
 
 
+_KEY_BODIES = [
+    ex.star(ex.byte_set(b"abc")),
+    ex.plus(ex.byte_set(b"bc")),
+    ex.words([b"b", b"cc", b"cab"]),
+    ex.star(ex.byte_set(ex.ALL_BYTES & ~(1 << 0x22))),
+]
+
+
+def _undeclared(body: Expr, members: tuple[Member, ...]) -> Expr:
+    return ex.minus(ex.seq(ex.lit(b'"'), body, ex.lit(b'"')), ex.words([m.text for m in members]))
+
+
 @st.composite
 def objects(draw: st.DrawFn, inner: st.SearchStrategy[Expr]) -> Expr:
     """Objects with required, optional and undeclared keys, in any order or the declared one, with bounds on counts."""
@@ -132,18 +144,7 @@ def objects(draw: st.DrawFn, inner: st.SearchStrategy[Expr]) -> Expr:
     members = tuple(Member(b'"' + name + b'"', ex.seq(colon, draw(inner)), draw(st.booleans())) for name in names)
     extra_key = extra_rest = None
     if draw(st.booleans()):
-        body = draw(
-            st.sampled_from(
-                [
-                    ex.star(ex.byte_set(b"abc")),
-                    ex.plus(ex.byte_set(b"bc")),
-                    ex.words([b"b", b"cc", b"cab"]),
-                    ex.star(ex.byte_set(ex.ALL_BYTES & ~(1 << 0x22))),
-                ]
-            )
-        )
-        extra_key = ex.minus(ex.seq(ex.lit(b'"'), body, ex.lit(b'"')), ex.words([m.text for m in members]))
-        extra_rest = ex.seq(colon, draw(inner))
+        extra_key, extra_rest = _undeclared(draw(st.sampled_from(_KEY_BODIES)), members), ex.seq(colon, draw(inner))
         if extra_key is ex.EMPTY:
             extra_key = extra_rest = None
     lo = draw(st.integers(0, 3))
@@ -161,6 +162,37 @@ def objects(draw: st.DrawFn, inner: st.SearchStrategy[Expr]) -> Expr:
     if may_be_empty(spec):
         inside = ex.alt(inside, spec.close)
     return ex.frame(ex.seq(ex.lit(b"{"), inside))
+
+
+@st.composite
+def duties(draw: st.DrawFn, inner: st.SearchStrategy[Expr]) -> Expr:
+    """Objects whose keys have variants, several kinds of undeclared keys, and duties that some member must fulfil."""
+    names = draw(st.lists(st.sampled_from([b"a", b"b", b"ab", b""]), unique=True, max_size=3))
+    colon = ex.lit(b":")
+    n_duties = draw(st.integers(0, 2))
+    marks = st.integers(0, (1 << n_duties) - 1)
+    rests = inner.map(lambda value: ex.seq(colon, value))
+    variants = st.lists(st.builds(Variant, rests, marks), max_size=2).map(tuple)
+    members = tuple(
+        Member(b'"' + name + b'"', draw(rests), draw(st.booleans()), draw(variants)) for name in names
+    )
+    classes = tuple(
+        KeyClass(_undeclared(draw(st.sampled_from(_KEY_BODIES)), members), draw(rests), draw(marks), draw(marks))
+        for _ in range(draw(st.integers(0, 2)))
+    )
+    lo = draw(st.integers(0, 2))
+    spec = MemberSpec(
+        members,
+        ex.lit(b","),
+        ex.lit(b"}"),
+        lo=lo,
+        hi=draw(st.one_of(st.none(), st.integers(lo, lo + 2))),
+        ordered=draw(st.booleans()),
+        classes=tuple(kind for kind in classes if kind.key is not ex.EMPTY),
+        n_duties=n_duties,
+    )
+    inside = start_members(spec) if spec.hi != 0 else ex.EMPTY
+    return ex.frame(ex.seq(ex.lit(b"{"), ex.alt(inside, spec.close) if may_be_empty(spec) else inside))
 
 
 @st.composite
