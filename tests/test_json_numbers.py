@@ -3,11 +3,12 @@ from __future__ import annotations
 from decimal import Decimal
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from domino_py.constraints.json_multiples import common_multiple, multiples, values_divide
-from domino_py.constraints.json_numbers import UNBOUNDED, Bounds, Digits, number_range
+from domino_py.constraints.json_numbers import UNBOUNDED, Bounds, Digits, integer_by_value, number_range
+from domino_py.constraints.schema import json_schema
 from tokenizer_align.derivatives import is_productive
 from tokenizer_align.errors import TooComplex
 from tokenizer_align.expressions import EMPTY
@@ -121,3 +122,45 @@ def test_multiples_agree_with_decimal(
             continue
         fits = limits.holds(value) and values_divide(value, step) and not (is_integer and "." in text)
         assert matches(language, text.encode()) == fits, text
+
+
+# Numbers by value
+
+
+@settings(max_examples=300)
+@given(
+    st.sampled_from(["0", "7", "-12", "300"]),
+    st.sampled_from(["", ".0", ".5", ".50", ".125", ".000", ".12345678901234567891"]),
+    st.sampled_from(["", "e0", "E+3", "e1", "e02", "e19", "e20", "e400", "e-1", "e00"]),
+)
+def test_whole_numbers_by_value_have_every_writing_without_negative_exponents(
+    whole: str, fraction: str, exponent: str
+) -> None:
+    text = whole + fraction + exponent
+    value = Decimal(text)
+    is_whole = value.adjusted() > 60 or value == value.to_integral_value()
+    assert matches(integer_by_value(Digits()), text.encode()) == (is_whole and "e-" not in text)
+
+
+@settings(max_examples=200)
+@given(
+    st.sampled_from([1, 3, 4, 7, 128, Decimal("0.5"), Decimal("0.25"), Decimal("1.5")]),
+    st.integers(-600, 600),
+    st.sampled_from([Bounds(), Bounds(Decimal(-40), Decimal(130)), Bounds(Decimal(0))]),
+    st.sampled_from(["", ".0", ".00", ".5", ".50", ".250"]),
+    st.booleans(),
+)
+def test_multiples_by_value_are_the_multiples(
+    divisor: int | Decimal, whole: int, bounds: Bounds, fraction: str, is_integer: bool
+) -> None:
+    text = f"{whole}{fraction}"
+    value = Decimal(text)
+    legal = bounds.holds(value) and value % Decimal(divisor) == 0 and (not is_integer or value == int(value))
+    found = multiples(bounds, [Decimal(divisor)], Digits(), is_integer, by_value=True)
+    assert matches(found, text.encode()) == legal
+
+
+def test_listed_values_by_value() -> None:
+    constraint = json_schema({"enum": [0, 1, Decimal("2.50"), [3]]}, number_spelling="any")
+    assert all(constraint.matches(text) for text in ("0", "-0.0", "1.00", "2.5", "2.500", "[3.0]"))
+    assert not any(constraint.matches(text) for text in ("10", "2.51", "-1", "1.01", "[3.5]"))

@@ -41,7 +41,12 @@ def _options(**values: object) -> tuple[tuple[str, object], ...]:
 def style_of(constraint: Constraint) -> JsonStyle:
     """The writing that the constraint's options ask for."""
     option = constraint.option
-    return style_from_options(option("whitespace", "flexible"), option("digits", "bounded"), option("max_digits", 20))
+    return style_from_options(
+        option("whitespace", "flexible"),
+        option("digits", "bounded"),
+        option("max_digits", 20),
+        option("number_spelling", "canonical"),
+    )
 
 
 def build(constraint: Constraint) -> tuple[Expr, tuple[Problem, ...]]:
@@ -58,7 +63,9 @@ def any_number(style: JsonStyle) -> Expr:
 
 @lru_cache(maxsize=64)
 def any_integer(style: JsonStyle) -> Expr:
-    """Any whole number without fraction and exponent, as a frame."""
+    """Any whole number, as a frame: without fraction and exponent, or in every writing that the style asks for."""
+    if style.number_spelling == "any":
+        return frame(json_numbers.integer_by_value(style.digits))
     return frame(json_numbers.integer(style.digits))
 
 

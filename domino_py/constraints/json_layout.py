@@ -17,8 +17,10 @@ from tokenizer_align.expressions import EPSILON, Expr, alt, byte_set, frame, lit
 from .json_numbers import BOUNDED, UNBOUNDED, Digits
 
 Whitespace = Literal["flexible", "compact", "unbounded"]
+NumberSpelling = Literal["canonical", "any"]
 WHITESPACE = ("flexible", "compact", "unbounded")
 DIGITS = ("bounded", "unbounded")
+NUMBER_SPELLINGS = ("canonical", "any")
 
 MAX_INDENT_BLANKS = 64
 MAX_INDENT_TABS = 16
@@ -30,6 +32,7 @@ class JsonStyle:
 
     whitespace: Whitespace = "flexible"
     digits: Digits = BOUNDED
+    number_spelling: NumberSpelling = "canonical"  # of whole and listed numbers; "any": `1.0` for 1
 
     @property
     def gap(self) -> Expr:
@@ -53,7 +56,7 @@ def gap(whitespace: Whitespace) -> Expr:
     return frame(alt(EPSILON, lit(b" "), seq(optional(lit(b"\r")), lit(b"\n"), indent)))
 
 
-def style_from_options(whitespace: str, digits: str, max_digits: int) -> JsonStyle:
+def style_from_options(whitespace: str, digits: str, max_digits: int, number_spelling: str = "canonical") -> JsonStyle:
     """The style for the options of a front end. Raises InvalidOption."""
     if whitespace not in WHITESPACE:
         raise InvalidOption(
@@ -61,7 +64,11 @@ def style_from_options(whitespace: str, digits: str, max_digits: int) -> JsonSty
         )
     if digits not in DIGITS:
         raise InvalidOption(str(digits), f"digits={digits!r}: use one of {', '.join(DIGITS)}.", DIGITS)
+    if number_spelling not in NUMBER_SPELLINGS:
+        message = f"number_spelling={number_spelling!r}: use one of {', '.join(NUMBER_SPELLINGS)}."
+        raise InvalidOption(str(number_spelling), message, NUMBER_SPELLINGS)
     if isinstance(max_digits, bool) or not isinstance(max_digits, int) or max_digits < 1:
         raise InvalidOption("max_digits", f"max_digits={max_digits!r}: a whole number of at least 1 is needed.")
     bounded = Digits(max_digits, max_digits, min(3, max_digits))
-    return JsonStyle(whitespace, UNBOUNDED if digits == "unbounded" else bounded)  # type: ignore[arg-type]
+    chosen = UNBOUNDED if digits == "unbounded" else bounded
+    return JsonStyle(whitespace, chosen, number_spelling)  # type: ignore[arg-type]

@@ -16,8 +16,6 @@ from fractions import Fraction
 from tokenizer_align.derivatives import heads
 from tokenizer_align.errors import TooComplex
 from tokenizer_align.expressions import (
-    EMPTY,
-    EPSILON,
     Expr,
     LazyState,
     alt,
@@ -32,7 +30,7 @@ from tokenizer_align.expressions import (
     words,
 )
 
-from .json_numbers import DIGIT, MINUS, NON_ZERO, POINT, ZEROS, Bounds, Digits, number_range
+from .json_numbers import DIGIT, MINUS, NON_ZERO, POINT, ZEROS, Bounds, Digits, number_range, with_zeros
 
 MAX_LISTED = 1_000
 MAX_ENDINGS = 100
@@ -44,8 +42,12 @@ def values_divide(value: Decimal, divisor: Decimal) -> bool:
     return (Fraction(value) / Fraction(divisor)).denominator == 1
 
 
-def multiples(bounds: Bounds, divisors: Iterable[Decimal], digits: Digits, is_integer: bool) -> Expr:
+def multiples(
+    bounds: Bounds, divisors: Iterable[Decimal], digits: Digits, is_integer: bool, by_value: bool = False
+) -> Expr:
     """Numbers in plain decimals inside the bounds that are multiples of every divisor. May raise TooComplex.
+
+    `by_value`: with any number of needless zeros at the end; else whole numbers have none.
 
     >>> from tokenizer_align.recognizer import matches
     >>> prices = multiples(Bounds(Decimal(0)), [Decimal("0.05")], Digits(), is_integer=False)
@@ -54,16 +56,20 @@ def multiples(bounds: Bounds, divisors: Iterable[Decimal], digits: Digits, is_in
     """
     step = common_multiple([*divisors, Decimal(1)] if is_integer else divisors)
     listed = _listed(bounds, step)
-    return frame(_unlisted(bounds, step, digits, is_integer) if listed is None else listed)
+    if listed is None:
+        return frame(_unlisted(bounds, step, digits, is_integer, by_value))
+    if not by_value:
+        return frame(words(listed))
+    whole = [text for text in listed if b"." not in text]
+    return frame(alt(with_zeros(words(whole)), seq(words(text for text in listed if b"." in text), ZEROS)))
 
 
 def multiples_by_value(divisor: Decimal, digits: Digits) -> Expr:
     """Plain decimals that are a multiple of a divisor in any writing, trailing zeros included; without calls."""
-    found = _unlisted(Bounds(), common_multiple([divisor]), digits, is_integer=False)
-    return alt(found, seq(found, POINT, ZEROS, lit(b"0"))) if Fraction(divisor).denominator == 1 else found
+    return _unlisted(Bounds(), common_multiple([divisor]), digits, is_integer=False, by_value=True)
 
 
-def _unlisted(bounds: Bounds, step: Fraction, digits: Digits, is_integer: bool) -> Expr:
+def _unlisted(bounds: Bounds, step: Fraction, digits: Digits, is_integer: bool, by_value: bool) -> Expr:
     twos, fives, rest = _factors(step)
     decimals, endings = _ending_length(twos, fives)
     if digits.fraction is not None:
@@ -72,15 +78,13 @@ def _unlisted(bounds: Bounds, step: Fraction, digits: Digits, is_integer: bool) 
     tail = Fraction(2) ** twos * Fraction(5) ** fives
     if not decimals and 10**endings // tail > MAX_ENDINGS:
         rest, tail, endings = int(step), Fraction(1), 0
-        base = number_range(
-            bounds, digits, is_integer=True
-        )  # the modulus shares factors with ten: no zeros after a point
+        is_integer = True  # the modulus shares factors with ten: its digits end before a point
+        base = number_range(bounds, digits, is_integer)
     base = both(base, seq(optional(MINUS), _with_endings(tail, decimals, endings)))
-    if rest == 1:
-        return base
     if rest > MAX_MODULUS:
         raise TooComplex(f"multiples of {step}: remainders by more than {MAX_MODULUS:,} are not supported")
-    return _with_remainder(base, rest)
+    found = base if rest == 1 else _with_remainder(base, rest)
+    return with_zeros(found) if by_value and is_integer else found
 
 
 def common_multiple(divisors: Iterable[Decimal]) -> Fraction:
@@ -96,7 +100,7 @@ def common_multiple(divisors: Iterable[Decimal]) -> Fraction:
     return result
 
 
-def _listed(bounds: Bounds, step: Fraction) -> Expr | None:
+def _listed(bounds: Bounds, step: Fraction) -> list[bytes] | None:
     """All multiples in narrow bounds, each in its plain spelling; None where there are too many."""
     if bounds.lo is None or bounds.hi is None:
         return None
@@ -105,7 +109,7 @@ def _listed(bounds: Bounds, step: Fraction) -> Expr | None:
     last -= bounds.hi_open and last * step == Fraction(bounds.hi)
     if last - first >= MAX_LISTED:
         return None
-    return words(_plain(count * step) for count in range(first, last + 1))
+    return [_plain(count * step) for count in range(first, last + 1)]
 
 
 def _plain(value: Fraction) -> bytes:

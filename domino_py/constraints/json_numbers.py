@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import Decimal
 
-from tokenizer_align.expressions import EMPTY, EPSILON, Expr, alt, both, byte_set, lit, optional, repeat, seq
+from tokenizer_align.expressions import EMPTY, EPSILON, Expr, alt, both, byte_set, lit, optional, plus, repeat, seq
 
 DIGIT = byte_set(b"0123456789")
 NON_ZERO = byte_set(b"123456789")
@@ -68,6 +68,41 @@ class Bounds:
 def integer(digits: Digits) -> Expr:
     """A whole number without fraction or exponent."""
     return seq(optional(MINUS), whole_part(digits))
+
+
+def integer_by_value(digits: Digits) -> Expr:
+    """A whole number in every plain decimal writing (`1.0`), and with exponents from zero on (`1.5e3`)."""
+    most = 20 if digits.fraction is None else digits.fraction
+    mark = seq(byte_set(b"eE"), optional(lit(b"+")), ZEROS)
+    parts = [optional(seq(POINT, plus(lit(b"0"))))]
+    for places in range(most + 1):
+        fraction = seq(POINT, repeat(DIGIT, places - 1, places - 1), NON_ZERO, ZEROS) if places else EPSILON
+        parts.append(seq(fraction if places else parts[0], mark, _exponent_from(places, digits.exponent)))
+    return seq(integer(digits), alt(*parts))
+
+
+def _exponent_from(least: int, max_digits: int | None) -> Expr:
+    """The digits of an exponent of at least so much (below 100)."""
+    tens, ones = divmod(least, 10)
+    long = EMPTY if max_digits is not None and max_digits < 3 else seq(NON_ZERO, repeat(DIGIT, 2, max_digits))
+    two = alt(
+        seq(_between(chr(ord("1") + tens), "9"), DIGIT),
+        seq(_between(chr(ord("0") + tens), chr(ord("0") + tens)) if tens else EMPTY, _between(str(ones), "9")),
+    )
+    return alt(long, two, EMPTY if tens else _between(str(ones), "9"))
+
+
+def value_spellings(value: Decimal) -> Expr:
+    """One number in every plain decimal writing."""
+    whole, fraction = split_digits(value.copy_abs())
+    rest = seq(POINT, lit(fraction.encode()), repeat(lit(b"0"), 0 if fraction else 1, None))
+    sign = optional(MINUS) if value == 0 else MINUS if value < 0 else EPSILON
+    return seq(sign, lit(whole.encode()), rest if fraction else optional(rest))
+
+
+def with_zeros(whole: Expr) -> Expr:
+    """Whole numbers, also with a fraction of zeros."""
+    return seq(whole, optional(seq(POINT, plus(lit(b"0")))))
 
 
 def number(digits: Digits) -> Expr:

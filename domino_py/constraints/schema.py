@@ -30,6 +30,7 @@ DEFAULTS: dict[str, Any] = {
     "whitespace": "flexible",
     "digits": "bounded",
     "max_digits": 20,
+    "number_spelling": "canonical",
     "additional_properties": None,
     "on_unsupported": "raise",
     "formats": "assert",
@@ -47,6 +48,7 @@ def json_schema(
     whitespace: Literal["flexible", "compact", "unbounded"] = "flexible",
     digits: Literal["bounded", "unbounded"] = "bounded",
     max_digits: int = 20,
+    number_spelling: Literal["canonical", "any"] = "canonical",
     additional_properties: bool | None = None,
     on_unsupported: Literal["raise", "ignore"] = "raise",
     formats: Literal["assert", "annotate"] = "assert",
@@ -58,7 +60,8 @@ def json_schema(
     """JSON texts whose value satisfies a JSON Schema (draft 4 to 2020-12; by `$schema`, else `draft`, else 2020-12).
 
     `schema`: a dict, JSON text, or True or False. `key_order`: keys in any order, or in the order of `properties`.
-    `whitespace`, `digits`, `max_digits`: as in `json()`. `additional_properties`: False closes objects that declare
+    `whitespace`, `digits`, `max_digits`: as in `json()`. `number_spelling="any"`: whole and listed numbers also as
+    `1.0` (and integers without bounds as `1e2`). `additional_properties`: False closes objects that declare
     properties and say nothing about others; None leaves it to the specification (open). `on_unsupported="ignore"`: what
     cannot be enforced is left out (the constraint gets wider) and listed in `Constraint.ignored`. `formats="annotate"`:
     `format` says nothing. `registry`: where schemas with other URIs are found, a mapping from URI to schema or a
@@ -77,6 +80,7 @@ def json_schema(
         whitespace=whitespace,
         digits=digits,
         max_digits=max_digits,
+        number_spelling=number_spelling,
         additional_properties=additional_properties,
         on_unsupported=on_unsupported,
         formats=formats,
@@ -94,7 +98,7 @@ def json_schema(
 def check_options(**given: Any) -> tuple[tuple[str, Any], ...]:
     """The options as a constraint keeps them; what is not given has its default. Raises InvalidOption."""
     options = {**DEFAULTS, **given}
-    style_from_options(options["whitespace"], options["digits"], options["max_digits"])
+    style_from_options(options["whitespace"], options["digits"], options["max_digits"], options["number_spelling"])
     for name, known in CHOICES.items():
         if options[name] not in known:
             message = f"{name}={options[name]!r}: use one of {', '.join(known)}."
@@ -135,7 +139,9 @@ def build(constraint: Constraint) -> tuple[Expr, tuple[Problem, ...]]:
             if constraint.option("on_unsupported") != "ignore" or not all(p.keyword for p in error.problems):
                 raise
             ignored += error.problems
-            compiler = make_compiler(document, constraint, compiler.dropped | dropped_keywords(document, error.problems))
+            compiler = make_compiler(
+                document, constraint, compiler.dropped | dropped_keywords(document, error.problems)
+            )
     if not is_possible:
         found = list(compiler.contradictions.values())[:MAX_SHOWN]
         raise EmptyLanguage("no JSON value satisfies the schema" + (":" if found else ""), found)

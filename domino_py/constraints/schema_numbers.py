@@ -11,25 +11,12 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from tokenizer_align.expressions import (
-    EMPTY,
-    EPSILON,
-    K_CALL,
-    Expr,
-    both,
-    frame,
-    lit,
-    neg,
-    optional,
-    plus,
-    repeat,
-    seq,
-)
+from tokenizer_align.expressions import EMPTY, K_CALL, Expr, both, frame, neg
 
 from .json import any_integer, any_number
 from .json_layout import JsonStyle
 from .json_multiples import multiples, multiples_by_value, values_divide
-from .json_numbers import MINUS, POINT, UNBOUNDED, Bounds, number_range, split_digits, whole_part
+from .json_numbers import UNBOUNDED, Bounds, integer, number_range, value_spellings, with_zeros
 from .schema_values import json_type
 
 
@@ -69,13 +56,15 @@ class NumberSet:
         outside = [neg(multiples_by_value(divisor, style.digits)) for divisor in sorted(self.not_divisors)]
         outside += [neg(value_spellings(value)) for value in sorted(self.excluded)]
         if self.is_fractional:
-            outside.append(neg(seq(optional(MINUS), whole_part(UNBOUNDED), optional(seq(POINT, plus(lit(b"0")))))))
+            outside.append(neg(with_zeros(integer(UNBOUNDED))))
+        by_value = style.number_spelling == "any"
         if self.divisors:
-            base = multiples(self.bounds, self.divisors, style.digits, self.is_integer)
+            base = multiples(self.bounds, self.divisors, style.digits, self.is_integer, by_value)
         elif self.bounds == Bounds() and not outside:
             return any_integer(style) if self.is_integer else any_number(style)
         else:
-            base = frame(number_range(self.bounds, style.digits, self.is_integer))
+            found = number_range(self.bounds, style.digits, self.is_integer)
+            base = frame(with_zeros(found) if by_value and self.is_integer else found)
         return frame(both(_inside(base), *outside)) if outside else base
 
 
@@ -83,15 +72,6 @@ def _inside(framed: Expr) -> Expr:
     """The body of a frame."""
     body: Expr = framed.data.body if framed.kind == K_CALL else framed
     return body
-
-
-def value_spellings(value: Decimal) -> Expr:
-    """One number in every plain decimal writing."""
-    whole, fraction = split_digits(value.copy_abs())
-    zeros = repeat(lit(b"0"), 0 if fraction else 1, None)
-    rest = seq(POINT, lit(fraction.encode()), zeros)
-    sign = optional(MINUS) if value == 0 else MINUS if value < 0 else EPSILON
-    return seq(sign, lit(whole.encode()), rest if fraction else optional(rest))
 
 
 def number_set(

@@ -15,6 +15,7 @@ from tokenizer_align.expressions import Expr, alt, frame, lit, seq, words
 from tokenizer_align.members import Member, MemberSpec, start_members
 
 from .json_layout import JsonStyle
+from .json_numbers import value_spellings
 from .json_strings import canonical_text
 
 
@@ -87,6 +88,8 @@ def any_of_values(values: Iterable[Any], style: JsonStyle) -> Expr:
     for value in values:
         if isinstance(value, list | dict):
             others.append(_container(value, style))
+        elif style.number_spelling == "any" and json_type(value) == "number":
+            others.append(value_spellings(Decimal(value)))
         else:
             scalars += scalar_spellings(value)
     return alt(frame(words(scalars)), *others)
