@@ -42,8 +42,16 @@ def lengths(node: Expr) -> Lengths:
     >>> lengths(repeat(alt(lit(b"ab"), lit(b"\\xc3\\xa4")), 2, 3))
     (4, 6, 2, 6)
     """
-    if node.memo_lengths is None:
-        node.memo_lengths = _lengths(node)
+    work = [node] if node.memo_lengths is None else []
+    while work:  # parts first, and not by recursion: a bound of a thousand digits is a thousand nodes deep
+        here = work[-1]
+        parts = seq_parts(here) if here.kind == K_SEQ else () if here.kind == K_NEG else here.args
+        waiting = [part for part in parts if part.memo_lengths is None]
+        work += waiting
+        if not waiting:
+            here.memo_lengths = _lengths(here)
+            work.pop()
+    assert node.memo_lengths is not None
     return node.memo_lengths
 
 
