@@ -174,3 +174,54 @@ def _nested(n: int) -> str:
 )
 def test_large_schemas_compile_and_match(schema: Any, text: str) -> None:
     assert json_schema(schema).matches(text)
+
+
+# References by dynamic scope
+
+
+def test_a_dynamic_reference_points_at_the_outermost_resource() -> None:
+    """The list's items are of the type that whoever refers to the list says."""
+    schema = {
+        "$defs": {
+            "numbers": {
+                "$id": "numbers",
+                "$ref": "list",
+                "$defs": {"item": {"$dynamicAnchor": "item", "type": "number"}},
+            },
+            "texts": {
+                "$id": "texts",
+                "$ref": "list",
+                "$defs": {"item": {"$dynamicAnchor": "item", "type": "string"}},
+            },
+            "list": {
+                "$id": "list",
+                "items": {"$dynamicRef": "#item"},
+                "$defs": {"any": {"$dynamicAnchor": "item"}},
+            },
+        },
+        "properties": {"a": {"$ref": "numbers"}, "b": {"$ref": "texts"}, "c": {"$ref": "list"}},
+        "$id": "http://example.com/root",
+    }
+    constraint = json_schema(schema)
+    assert constraint.matches('{"a":[1],"b":["x"],"c":[1,"x"]}')
+    assert not constraint.matches('{"a":["x"]}') and not constraint.matches('{"b":[1]}')
+
+
+def test_a_recursive_reference_points_at_the_outermost_resource() -> None:
+    schema = {
+        "$schema": "https://json-schema.org/draft/2019-09/schema",
+        "$id": "http://example.com/strict",
+        "$recursiveAnchor": True,
+        "$ref": "tree",
+        "required": ["value"],
+        "$defs": {
+            "tree": {
+                "$id": "tree",
+                "$recursiveAnchor": True,
+                "properties": {"sub": {"$recursiveRef": "#"}, "value": {"type": "integer"}},
+            }
+        },
+    }
+    constraint = json_schema(schema)
+    assert constraint.matches('{"value":1,"sub":{"value":2}}')
+    assert not constraint.matches('{"value":1,"sub":{}}')

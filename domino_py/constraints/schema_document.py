@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 from urllib.parse import unquote, urldefrag, urljoin
 
+from .schema_dynamic import RECURSIVE, DynamicScopes
 from .schema_keywords import DEFAULT_DRAFT, DRAFTS, known_keyword
 from .schema_source import escape_token, unescape_token
 
@@ -72,6 +73,8 @@ class Document:
         self._base: dict[str, str] = {}  # pointer -> base URI
         self._resources: dict[str, str] = {}  # absolute URI -> pointer
         self._anchors: dict[tuple[str, str], str] = {}  # (resource's URI, name) -> pointer
+        self._dynamic: dict[str, dict[str, str]] = {}  # resource's URI -> dynamic name -> pointer
+        self._scopes: DynamicScopes | None = None
         self.meta_schema = root.get("$schema") if isinstance(root, dict) else None
         known = draft_of(root)
         self.draft = known or draft or DEFAULT_DRAFT
@@ -130,6 +133,10 @@ class Document:
             anchor = schema.get(keyword)
             if isinstance(anchor, str) and self.draft >= 2019:
                 self._anchors.setdefault((base, anchor), pointer)
+                if keyword == "$dynamicAnchor":
+                    self._dynamic.setdefault(base, {}).setdefault(anchor, pointer)
+        if schema.get("$recursiveAnchor") is True and self.draft == 2019:
+            self._dynamic.setdefault(base, {}).setdefault(RECURSIVE, pointer)
         return base
 
     def resolve(self, pointer: str, reference: str) -> str | None:
@@ -170,8 +177,26 @@ class Document:
 
     def targets(self, pointer: str, keywords: dict[str, Any]) -> list[str]:
         """What the references of a sub-schema point at."""
-        found = [self.resolve(pointer, keywords["$ref"])] if "$ref" in keywords else []
+        found = []
+        for name in ("$ref", "$dynamicRef", "$recursiveRef"):
+            if name in keywords:
+                found.append(self._target(pointer, name, keywords[name]))
         return [target for target in found if target is not None]
+
+    def _target(self, pointer: str, keyword: str, reference: str) -> str | None:
+        if not self._dynamic:
+            return self.resolve(pointer, reference)
+        if self._scopes is None:
+            self._scopes = DynamicScopes(self, self._dynamic)
+        return self._scopes.target(pointer, keyword, reference)
+
+    def copy_below(self, start: str, prefix: str) -> None:
+        """Register a sub-schema and all below it a second time, with pointers that have a prefix."""
+        if prefix + start in self.at:
+            return
+        for pointer in [p for p in self.at if p == start or p.startswith(f"{start}/")]:
+            self.at[prefix + pointer], self.order[prefix + pointer] = self.at[pointer], len(self.order)
+            self._base[prefix + pointer] = self._base[pointer]
 
     def listed_schemas(self, pointer: str, kind: str) -> list[str]:
         """Sub-schemas that say what the arrays (or objects) listed by `enum` and `const` look like, one for each."""

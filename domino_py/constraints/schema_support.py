@@ -102,18 +102,15 @@ def _visit(document: Document, compiler: SchemaCompiler, support: Support, point
     children: list[str] = []
     keywords = compiler.keywords(pointer)
     for name, value in keywords.items():
-        reason = unsupported_reason(name, value, keywords, document.draft)
-        if reason is None:
-            reason = _deep_reason(document, pointer, name, value, support)
+        reason = unsupported_reason(document, pointer, name, value)
         if reason is not None:
             problem = Problem(f"{pointer}/{escape_token(name)}", name, reason, hint=IGNORE_HINT)
             support.unsupported.append((pointer, name, problem))
             continue
         if name in _RISKY:
             support.is_risky = True
-        if name == "$ref":
-            target = document.resolve(pointer, value)
-            children += [target] if target is not None else []
+        if name in _REFERENCES:
+            children += document.targets(pointer, {name: value})
         elif name in _FOLLOWED:
             children += document.children(pointer, name)
     support.is_risky = support.is_risky or _needs_combining(keywords, document.draft)
@@ -122,34 +119,25 @@ def _visit(document: Document, compiler: SchemaCompiler, support: Support, point
 
 def _needs_combining(keywords: dict[str, Any], draft: int) -> bool:
     """Whether a sub-schema says several things about one value that must be intersected."""
-    parts = [name for name in ("$ref", *_IN_PLACE) if name in keywords]
+    parts = [name for name in (*_REFERENCES, *_IN_PLACE) if name in keywords]
     has_own = any((keyword := known_keyword(name, draft)) and keyword.of_type for name in keywords)
     regular = [name for name in ("pattern", "format") if name in keywords]
     has_length = not keywords.keys().isdisjoint(("minLength", "maxLength"))
     return len(parts) > 1 or bool(parts and has_own) or len(regular) + has_length > 1
 
 
+_REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 _IN_PLACE = ("allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas", "dependencies")
 _BELOW = ("properties", "patternProperties", "additionalProperties", "propertyNames", "unevaluatedProperties")
 _FOLLOWED = frozenset((*_IN_PLACE, *_BELOW, "items", "prefixItems", "additionalItems", "unevaluatedItems", "contains"))
 
 
-def unsupported_reason(name: str, value: Any, keywords: dict[str, Any], draft: int) -> str | None:
+def unsupported_reason(document: Document, pointer: str, name: str, value: Any) -> str | None:
     """Why a keyword with this value cannot be enforced; None where it can or where it says nothing."""
-    if known_keyword(name, draft) is None:
-        return None
-    message = f'"{name}" is not supported'
-    if name in ("$dynamicRef", "$recursiveRef"):
-        return message
-    return None
-
-
-def _deep_reason(document: Document, pointer: str, name: str, value: Any, support: Support) -> str | None:
-    """As above, for what needs a look at the document."""
-    if name == "$ref":
+    if name in _REFERENCES:
         if document.resolve(pointer, value) is None:
             local = value.startswith("#")
-            return f'"$ref" {value!r} points at nothing' if local else f'"$ref" {value!r} is not in this document'
+            return f'"{name}" {value!r} points at nothing' if local else f'"{name}" {value!r} is not in this document'
         return None
     patterns = [value] if name == "pattern" else list(value) if name == "patternProperties" else []
     for pattern in patterns:
