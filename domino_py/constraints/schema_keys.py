@@ -52,6 +52,8 @@ class Sayings:
     broken: dict[str, Expr] = field(default_factory=dict)  # `propertyNames` that must fail -> keys that satisfy it
     seeing: list[Claim] = field(default_factory=list)  # `unevaluatedProperties` that hold
     has_properties: bool = False
+    forced: dict[str, list[Atom]] = field(default_factory=dict)  # key -> what its value must satisfy besides
+    kinds: list[Kind] | None = None
 
     def __post_init__(self) -> None:
         keywords = self.compiler.keywords
@@ -87,6 +89,31 @@ class Sayings:
             if claim.keyword == "propertyNames"
         }
 
+    def settle_duties(self) -> bool:
+        """Make duties that only one declared key can fulfil plain requirements. False: some cannot be fulfilled."""
+        if not self.duties:
+            return True
+        kinds = [self.declared_kind(key) for key in self.declared if key not in self.absent] + self.undeclared_kinds()
+        ways: list[list[tuple[Kind, list[Atom]]]] = [[] for _ in self.duties]
+        for kind in kinds:
+            base = self.base(kind)
+            if base is not None:
+                for duty, options in self.events(kind):
+                    possible = [more for more in options if self.compiler.value([*base, *more]) is not EMPTY]
+                    ways[duty] += [(kind, more) for more in possible]
+        left = []
+        for claim, found in zip(self.duties, ways, strict=True):
+            if not found:
+                return False
+            name = found[0][0].name
+            if len(found) > 1 or name is None:
+                left.append(claim)
+            else:
+                self.required.add(name)
+                self.forced.setdefault(name, []).extend(found[0][1])
+        self.duties = left
+        return True
+
     # Kinds of keys
 
     def declared_kind(self, key: str) -> Kind:
@@ -97,6 +124,11 @@ class Sayings:
 
     def undeclared_kinds(self) -> list[Kind]:
         """The kinds of keys that no claim names, none of them empty. Raises UnsupportedSchema for too many."""
+        if self.kinds is None:
+            self.kinds = self._find_kinds()
+        return self.kinds
+
+    def _find_kinds(self) -> list[Kind]:
         if not self.declared and not self.patterns and self.names is None and not self.duties:
             return [Kind(None, frozenset(), frozenset(), None)]
         rest = CANONICAL_STRING if self.names is None else both(self.names, CANONICAL_STRING)
@@ -146,6 +178,7 @@ class Sayings:
             if not self._is_evaluated(claim, kind):
                 is_said = True
                 found.append(f"{claim.pointer}/unevaluatedProperties")
+        found += self.forced.get(kind.name, ()) if kind.name is not None else ()
         if kind.name is None and self.has_properties and compiler.additional_properties is False and not is_said:
             return None
         return found

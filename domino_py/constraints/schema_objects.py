@@ -26,7 +26,7 @@ from .schema_keywords import as_whole
 if TYPE_CHECKING:
     from .schema_compile import SchemaCompiler
 
-MAX_DUTIES = 8
+MAX_DUTIES = 40  # claims that some key of one object must fulfil
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +47,8 @@ def object_expression(compiler: SchemaCompiler, atoms: list[Atom]) -> Expr:
         return grammar.any_object(compiler.style)
     lo, hi = _count_bounds(compiler, atoms)
     sayings = Sayings(compiler, atoms)
+    if not sayings.settle_duties():
+        return EMPTY
     if len(sayings.duties) > MAX_DUTIES:
         message = f"{len(sayings.duties)} claims about keys of one object that some key must fulfil"
         raise UnsupportedSchema([_problem(compiler, atoms, sayings.duties[0].keyword or "", message)])
