@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import random
+from collections.abc import Iterator
 from typing import Any
 
 from hypothesis import strategies as st
@@ -58,6 +59,10 @@ def _array_keywords(schemas: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
             "minItems": _counts,
             "maxItems": _counts,
             "uniqueItems": st.booleans(),
+            "contains": schemas,
+            "minContains": st.integers(0, 2),
+            "maxContains": st.integers(0, 2),
+            "unevaluatedItems": schemas,
         },
     )
 
@@ -73,6 +78,11 @@ def _object_keywords(schemas: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
             "propertyNames": st.one_of(_string_keywords, st.fixed_dictionaries({"enum": st.just(KEYS[:3])})),
             "minProperties": st.integers(0, 3),
             "maxProperties": st.integers(0, 3),
+            "dependentRequired": st.dictionaries(
+                st.sampled_from(KEYS[:3]), st.lists(st.sampled_from(KEYS[:3]), max_size=2, unique=True), max_size=1
+            ),
+            "dependentSchemas": st.dictionaries(st.sampled_from(KEYS[:3]), schemas, max_size=1),
+            "unevaluatedProperties": schemas,
         },
     )
 
@@ -95,6 +105,9 @@ def _merged(draw: st.DrawFn, schemas: st.SearchStrategy[Any]) -> Any:
     for keyword in ("anyOf", "allOf", "oneOf"):
         if draw(st.integers(0, 6)) == 0:
             result[keyword] = draw(st.lists(schemas, min_size=1, max_size=3))
+    for keyword in ("not", "if", "then", "else"):
+        if draw(st.integers(0, 5)) == 0:
+            result[keyword] = draw(schemas)
     if draw(st.integers(0, 9)) == 0:
         result["$ref"] = draw(st.sampled_from(["#/$defs/one", "#/$defs/two"]))
     return result
@@ -115,6 +128,22 @@ def documents(draw: st.DrawFn) -> dict[str, Any]:
 def write(value: Any) -> str:
     """The text of an instance."""
     return json.dumps(value, ensure_ascii=False)
+
+
+def orders(value: Any, n: int = 40) -> Iterator[Any]:
+    """The value with the keys of its objects in several orders, the given one first."""
+    yield value
+    rng = random.Random(0)
+    for _ in range(n):
+        yield _shuffled(value, rng)
+
+
+def _shuffled(value: Any, rng: random.Random) -> Any:
+    if isinstance(value, list):
+        return [_shuffled(item, rng) for item in value]
+    if isinstance(value, dict):
+        return {key: _shuffled(value[key], rng) for key in rng.sample(list(value), len(value))}
+    return value
 
 
 def random_text(expression: Expr, rng: random.Random, n_bytes: int) -> bytes | None:

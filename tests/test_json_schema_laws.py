@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from typing import Any
 
 import jsonschema
@@ -9,7 +10,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from domino_py.constraints.schema import json_schema
-from tests.schema_strategies import documents, random_text, values, write
+from tests.schema_strategies import documents, orders, random_text, values, write
 from tests.shared_data import shared_lines
 from tokenizer_align.errors import ConstraintError, EmptyLanguage, TooComplex, UnsupportedSchema
 
@@ -33,28 +34,27 @@ def test_cases_of_the_shared_table_are_right() -> None:
     assert wrong == [] and n_compiled >= 70
 
 
-def test_suite_has_no_invalid_instance_accepted() -> None:
-    """Valid instances that are not offered are a matter of spelling: whole numbers as `1.0`, formats as annotations."""
-    wrong, spelling, n_right = [], 0, 0
+def test_suite_is_decided_as_it_says() -> None:
+    """All required tests without remote documents; formats are annotations there, and numbers compare by value."""
+    wrong, n_schemas, n_compiled = [], 0, 0
     for group in shared_lines("data/json_schema_test_suite.jsonl"):
         if group["remote"] or "optional/" in group["id"]:
             continue
-        schema = group["schema"]
-        if group["draft"] == "draft7" and isinstance(schema, dict):
-            schema = {"$schema": "http://json-schema.org/draft-07/schema#", **schema}
+        n_schemas += 1
+        draft = 7 if group["draft"] == "draft7" else 2020
         try:
-            constraint = json_schema(schema)
+            constraint = json_schema(group["schema"], draft=draft, formats="annotate", number_spelling="any")
+        except EmptyLanguage:
+            wrong += [(group["id"], test["data"]) for test in group["tests"] if test["valid"]]
+            n_compiled += 1
+            continue
         except ConstraintError:
             continue
+        n_compiled += 1
         for test in group["tests"]:
-            found = constraint.matches(write(test["data"]))
-            if found and not test["valid"]:
+            if constraint.matches(write(test["data"])) != test["valid"]:
                 wrong.append((group["id"], test["data"]))
-            elif found != test["valid"]:
-                spelling += 1
-            else:
-                n_right += 1
-    assert wrong == [] and spelling <= 30 and n_right >= 1000
+    assert wrong == [] and n_compiled >= 0.98 * n_schemas
 
 
 # Properties
@@ -73,7 +73,10 @@ def test_drawn_schemas_agree_with_jsonschema(schema: dict[str, Any], instances: 
         assume(False)
     validator = jsonschema.Draft202012Validator(schema)
     for instance in instances:
-        assert constraint.matches(write(instance)) == validator.is_valid(instance), instance
+        if validator.is_valid(instance):  # a claim that an undeclared key fulfils asks those after it to fulfil it too
+            assert any(constraint.matches(write(ordered)) for ordered in orders(instance)), instance
+        else:
+            assert not constraint.matches(write(instance)), instance
 
 
 @settings(max_examples=150, suppress_health_check=list(HealthCheck))
@@ -88,4 +91,6 @@ def test_random_legal_texts_are_valid(schema: dict[str, Any], seed: int) -> None
     for _ in range(4):
         text = random_text(constraint.expression, rng, 40)
         assert text is not None and constraint.matches(text)
+        if re.search(r"\d{15}|[\r\u2028\u2029]", text.decode()):
+            continue  # the checker's floats are not exact there, and its `.` is not ECMA-262's
         assert validator.is_valid(json.loads(text)), text

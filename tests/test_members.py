@@ -9,7 +9,7 @@ import pytest
 from tokenizer_align import expressions as ex
 from tokenizer_align.derivatives import is_productive
 from tokenizer_align.expressions import Expr
-from tokenizer_align.members import Member, MemberSpec, may_be_empty, start_members
+from tokenizer_align.members import KeyClass, Member, MemberSpec, Variant, may_be_empty, start_members
 from tokenizer_align.recognizer import matches, run
 
 VALUE = ex.seq(ex.lit(b":"), ex.plus(ex.byte_set(b"01")))
@@ -138,3 +138,48 @@ def test_very_long_keys_are_no_problem() -> None:
     """Regression: the trie of the keys was built by recursion."""
     name = "k" * 5000
     assert matches(whole(MemberSpec((member(name, True),), COMMA, BRACE)), write(name))
+
+
+# Duties, variants and kinds of undeclared keys
+
+ONE, TWO = ex.lit(b":1"), ex.lit(b":2")
+X_KEYS = ex.seq(ex.lit(b'"x'), ex.star(ex.byte_set(b"abc")), ex.lit(b'"'))
+Y_KEYS = ex.seq(ex.lit(b'"y'), ex.star(ex.byte_set(b"abc")), ex.lit(b'"'))
+
+
+def test_a_duty_is_fulfilled_by_some_member() -> None:
+    """A value 2 under "a" or "b" fulfils the only duty."""
+    members = tuple(Member(name, ONE, others=(Variant(TWO, 1),)) for name in (b'"a"', b'"b"'))
+    expr = whole(MemberSpec(members, COMMA, BRACE, n_duties=1))
+    for text, legal in [("{}", 0), ('{"a":1}', 0), ('{"a":2}', 1), ('{"a":1,"b":2}', 1), ('{"b":2,"a":1}', 1)]:
+        assert matches(expr, text.encode()) == bool(legal), text
+    assert not run(expr, b'{"a":1,"b":1'), "what cannot be finished is not begun"
+
+
+def test_duties_leave_room_under_a_bound() -> None:
+    members = (Member(b'"a"', ONE), Member(b'"b"', ONE, others=(Variant(TWO, 1),)), Member(b'"c"', ONE, True))
+    expr = whole(MemberSpec(members, COMMA, BRACE, n_duties=1, hi=2))
+    assert matches(expr, b'{"c":1,"b":2}') and not run(expr, b'{"a')
+
+
+def test_kinds_of_undeclared_keys_have_their_own_values() -> None:
+    spec = MemberSpec((member("x"),), COMMA, BRACE, classes=(KeyClass(X_KEYS, ONE), KeyClass(Y_KEYS, TWO)))
+    expr = whole(spec)
+    assert matches(expr, b'{"xa":1,"y":2,"x":01,"xa":1}')
+    assert not matches(expr, b'{"xa":2}') and not matches(expr, b'{"y":1}')
+
+
+def test_an_undeclared_key_may_not_be_undone() -> None:
+    """The same key again, with its last value counting, must not take back what fulfilled a duty."""
+    classes = (KeyClass(X_KEYS, ONE, 0, 1), KeyClass(X_KEYS, TWO, 1, 1), KeyClass(Y_KEYS, ONE))
+    expr = whole(MemberSpec((), COMMA, BRACE, classes=classes, n_duties=1))
+    assert matches(expr, b'{"xa":1,"xb":2,"y":1,"xa":2}')
+    assert not matches(expr, b'{"xa":2,"xa":1}') and not matches(expr, b'{"y":1}')
+
+
+def test_an_object_with_duties_inside_its_own_value() -> None:
+    rule = ex.Rule("tree")
+    sub = ex.seq(ex.lit(b":"), ex.call(rule))
+    spec = MemberSpec((Member(b'"a"', sub, others=(Variant(TWO, 1),)),), COMMA, BRACE, n_duties=1)
+    rule.define(lambda: ex.seq(ex.lit(b"{"), start_members(spec)))
+    assert matches(ex.call(rule), b'{"a":2}') and not matches(ex.call(rule), b'{"a":{"a":2}}')

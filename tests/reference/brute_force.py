@@ -24,7 +24,11 @@ class BruteForce:
     """The reference for one constraint and one vocabulary."""
 
     def __init__(
-        self, expr: Expr, token_bytes: Sequence[bytes | None], eos_token_ids: Sequence[int] = (), max_visited: int = 1500
+        self,
+        expr: Expr,
+        token_bytes: Sequence[bytes | None],
+        eos_token_ids: Sequence[int] = (),
+        max_visited: int = 1500,
     ) -> None:
         self.expr = expr
         self.eos_token_ids = frozenset(eos_token_ids)

@@ -173,9 +173,7 @@ def duties(draw: st.DrawFn, inner: st.SearchStrategy[Expr]) -> Expr:
     marks = st.integers(0, (1 << n_duties) - 1)
     rests = inner.map(lambda value: ex.seq(colon, value))
     variants = st.lists(st.builds(Variant, rests, marks), max_size=2).map(tuple)
-    members = tuple(
-        Member(b'"' + name + b'"', draw(rests), draw(st.booleans()), draw(variants)) for name in names
-    )
+    members = tuple(Member(b'"' + name + b'"', draw(rests), draw(st.booleans()), draw(variants)) for name in names)
     classes = tuple(
         KeyClass(_undeclared(draw(st.sampled_from(_KEY_BODIES)), members), draw(rests), draw(marks), draw(marks))
         for _ in range(draw(st.integers(0, 2)))
