@@ -91,6 +91,6 @@ def test_random_legal_texts_are_valid(schema: dict[str, Any], seed: int) -> None
     for _ in range(4):
         text = random_text(constraint.expression, rng, 40)
         assert text is not None and constraint.matches(text)
-        if re.search(r"\d{15}|[\r\u2028\u2029]", text.decode()):
+        if re.search(r"\d{15}|\\[ru]|[\u2028\u2029]", text.decode()):
             continue  # the checker's floats are not exact there, and its `.` is not ECMA-262's
         assert validator.is_valid(json.loads(text)), text

@@ -58,7 +58,15 @@ class Sayings:
     def __post_init__(self) -> None:
         keywords = self.compiler.keywords
         holding, failing = positives(self.atoms), claims_of(self.atoms)
-        self.duties = [claim for claim in failing if not claim.holds and claim.keyword in _ABOUT_VALUES]
+        for claim in failing:
+            if claim.keyword == "properties" and isinstance(
+                claim.detail, str
+            ):  # such a key is absent, or its value fails
+                place = f"{claim.pointer}/properties/{escape_token(claim.detail)}"
+                self.forced.setdefault(claim.detail, []).append(fails(place))
+        self.duties = [
+            c for c in failing if not c.holds and c.keyword in _ABOUT_VALUES and not isinstance(c.detail, str)
+        ]
         self.seeing = [claim for claim in failing if claim.holds and claim.keyword != HAS]
         places = dict.fromkeys([*holding, *(claim.pointer for claim in failing if claim.keyword != HAS)])
         for claim in failing:

@@ -14,6 +14,7 @@ from tokenizer_align.errors import Problem, UnsupportedSchema
 
 from .schema_claims import ANYTHING, NOTHING, Alternatives, Claim, Conjunct, simplest
 from .schema_document import Document
+from .schema_prune import Pruner
 from .schema_terms import SchemaTerms, has_key
 
 MAX_ALTERNATIVES = 500  # alternatives of one place once anyOf, oneOf and negations are multiplied out
@@ -41,6 +42,7 @@ class SchemaLogic(SchemaTerms):
         self._ways: dict[tuple[str, str, Mode], Ways] = {}
         self._false: dict[tuple[str, str], Alternatives] = {}
         self._disjoint: dict[tuple[str, str, str, str], bool] = {}
+        self._pruner = Pruner(self)
 
     def alternatives(self, pointer: str, kind: str, holds: bool = True) -> Alternatives:
         """The conjuncts of which one must hold for a value of this type, so that the sub-schema holds (or fails)."""
@@ -227,10 +229,17 @@ class SchemaLogic(SchemaTerms):
                 yield from self._none_of(pointer, self.document.listed_schemas(pointer, kind), kind)
             else:
                 yield frozenset([Claim(pointer, "enum")])
+        properties = keywords.get("properties", {}) if kind == "object" else {}
+        required = keywords.get("required", ()) if kind == "object" else ()
+        for key in required:
+            if key in properties:  # a required key is missing or its value fails: one claim
+                yield frozenset([Claim(pointer, "properties", False, key)])
+            else:
+                yield frozenset([has_key(key, False)])
         for name in keywords:
-            if name == "required" and kind == "object":
-                yield from (frozenset([has_key(key, False)]) for key in keywords[name])
-            elif name in self.own[kind] and self.can_fail(name, keywords[name]):
+            if name == "required" or (name == "properties" and properties.keys() <= set(required)):
+                continue
+            if name in self.own[kind] and self.can_fail(name, keywords[name]):
                 yield frozenset([Claim(pointer, name)])
 
     def are_disjoint(self, pointer: str, one: str, other: str, kind: str) -> bool:
@@ -250,11 +259,13 @@ class SchemaLogic(SchemaTerms):
         if left == ANYTHING:
             return right
         _refuse_above(MAX_PRODUCTS, len(left) * len(right), place)
-        return self._limited(place, simplest([a | b for a in left for b in right]))
+        joined = (a | b for a in left for b in right)
+        return self._limited(place, simplest([both for both in joined if self._pruner.may_hold(both)]))
 
     def _times(self, place: Place, left: Ways, right: Ways, mode: Mode) -> Ways:
         _refuse_above(MAX_PRODUCTS, len(left) * len(right), place)
-        return self._bounded(place, _simplest_ways([(a | b, s | t) for a, s in left for b, t in right], mode))
+        joined = ((a | b, s | t) for a, s in left for b, t in right)
+        return self._bounded(place, _simplest_ways([way for way in joined if self._pruner.may_hold(way[0])], mode))
 
     def _bounded(self, place: Place, ways: Ways) -> Ways:
         _refuse_above(MAX_ALTERNATIVES, len(ways), place)
