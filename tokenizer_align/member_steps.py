@@ -47,7 +47,8 @@ def _declared_steps(spec: MemberSpec, bits: int, rank: int) -> Iterator[Step]:
         if skipped & spec.required_keys:
             return
         rest &= ~skipped
-    yield Step(rank, -1, member.rest, rest)
+    if member.rest is not EMPTY:
+        yield Step(rank, -1, member.rest, rest)
     for other in member.others:
         fulfilled = other.marks << n | other.marks << (n + spec.n_duties)
         yield Step(rank, -1, other.rest, rest & ~fulfilled)

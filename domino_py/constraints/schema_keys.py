@@ -212,6 +212,16 @@ class Sayings:
                 found.append((index, options))
         return found
 
+    def is_sure(self, base: list[Atom], more: list[Atom]) -> bool:
+        """Whether every value that satisfies `base` surely satisfies `more` too, since they exclude its opposite."""
+        from .schema_overlap import are_disjoint
+
+        known = positives(base)
+        return not more or all(
+            isinstance(atom, Claim) and bool(known) and are_disjoint(self.compiler, known, [atom.pointer], levels=2)
+            for atom in more
+        )
+
     def _named(self, pointer: str, kind: Kind) -> list[str]:
         if kind.name is None or kind.name not in self.compiler.keywords(pointer).get("properties", ()):
             return []

@@ -9,7 +9,10 @@ patterns they match. Keys come in any order, or in the declared one by option.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
 from itertools import product
+from math import prod
+from operator import or_
 from typing import TYPE_CHECKING
 
 from tokenizer_align.errors import Problem, UnsupportedSchema
@@ -31,14 +34,19 @@ MAX_DUTIES = 40  # claims that some key of one object must fulfil
 
 @dataclass(frozen=True, slots=True)
 class Ways:
-    """The values under one key: those that need fulfil no duty, and those that fulfil some (bits)."""
+    """The values under one key, each with the duties (bits) that it fulfils; the first ones need fulfil no more."""
 
     free: Expr
+    marks: int = 0  # that every value fulfils
     marked: tuple[tuple[Expr, int], ...] = ()
 
     @property
     def is_empty(self) -> bool:
-        return self.free is EMPTY and not self.marked
+        return self.free is EMPTY
+
+    @property
+    def all_marks(self) -> int:
+        return reduce(or_, (marks for _, marks in self.marked), self.marks)
 
 
 def object_expression(compiler: SchemaCompiler, atoms: list[Atom]) -> Expr:
@@ -77,25 +85,29 @@ def object_expression(compiler: SchemaCompiler, atoms: list[Atom]) -> Expr:
 def _ways(compiler: SchemaCompiler, sayings: Sayings, kind: Kind) -> Ways:
     """What may stand under keys of one kind."""
     base = sayings.base(kind)
-    if base is None:
+    free = EMPTY if base is None else compiler.value(base)
+    if base is None or free is EMPTY:
         return Ways(EMPTY)
-    free = compiler.value(base)
-    events = sayings.events(kind) if free is not EMPTY else []
-    choices = [[None, *((duty, more) for more in options)] for duty, options in events]
-    marked: dict[tuple[Expr, int], None] = {}
-    n = 1
-    for choice in choices:
-        n *= len(choice)
+    always, choices = 0, []
+    for duty, options in sayings.events(kind):
+        if any(sayings.is_sure(base, more) for more in options):
+            always |= 1 << duty
+        else:
+            choices.append([None, *((duty, more) for more in options)])
+    n = prod(len(choice) for choice in choices)
     if n > MAX_VARIANTS:
+        claim = sayings.duties[0]
         message = f"{n:,} ways in which one key can fulfil claims (at most {MAX_VARIANTS} are built)"
-        raise UnsupportedSchema([Problem(sayings.duties[0].pointer, sayings.duties[0].keyword, message)])
+        place = f"{claim.pointer}/{claim.keyword}"
+        raise UnsupportedSchema([Problem(place, claim.keyword, message)])
+    marked: dict[tuple[Expr, int], None] = {}
     for chosen in product(*choices):
         taken = [pair for pair in chosen if pair is not None]
         if taken:
             value = compiler.value([*base, *(atom for _, more in taken for atom in more)])
             if value is not EMPTY:
-                marked[value, sum(1 << duty for duty, _ in taken)] = None
-    return Ways(free, tuple(marked))
+                marked[value, sum(1 << duty for duty, _ in taken) | always] = None
+    return Ways(free, always, tuple(marked))
 
 
 def _joined_kinds(compiler: SchemaCompiler, sayings: Sayings) -> list[tuple[Expr | None, Ways]]:
@@ -114,7 +126,9 @@ def _member(compiler: SchemaCompiler, key: str, ways: Ways, required: bool) -> M
     gap = compiler.style.gap
     colon = seq(gap, lit(b":"), gap)
     others = tuple(Variant(seq(colon, value, gap), marks) for value, marks in ways.marked)
-    return Member(canonical_text(key), seq(colon, ways.free, gap), required, others)
+    if ways.marks:
+        others = (Variant(seq(colon, ways.free, gap), ways.marks), *others)
+    return Member(canonical_text(key), EMPTY if ways.marks else seq(colon, ways.free, gap), required, others)
 
 
 def _uniform(compiler: SchemaCompiler, kinds: list[tuple[Expr | None, Ways]], lo: int, hi: int | None) -> Expr:
@@ -167,12 +181,8 @@ def _classes(compiler: SchemaCompiler, kinds: list[tuple[Expr | None, Ways]]) ->
     found = []
     for language, ways in kinds:
         assert language is not None
-        own = 0
-        for _, marks in ways.marked:
-            own |= marks
-        if ways.free is not EMPTY:
-            found.append(KeyClass(language, seq(colon, ways.free, gap), 0, own))
-        found += [KeyClass(language, seq(colon, value, gap), marks, own) for value, marks in ways.marked]
+        values = ((ways.free, ways.marks), *ways.marked)
+        found += [KeyClass(language, seq(colon, value, gap), marks, ways.all_marks) for value, marks in values]
     return found
 
 
