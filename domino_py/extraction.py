@@ -113,7 +113,9 @@ class Extractor:
         if constraint is None:
             raise InvalidOption("type", "extract needs a type, a schema or a constraint, not None.")
         call = {name: options.pop(name) for name in _CALL_OPTIONS if name in options}
-        self.options: Options = resolve_options(options, getattr(model, "generation_config", None), default_max_new_tokens=512, **call)
+        self.options: Options = resolve_options(
+            options, getattr(model, "generation_config", None), default_max_new_tokens=512, **call
+        )
         if self.options.num_return_sequences != 1:
             raise InvalidOption("num_return_sequences", "extract gives one object a text; pass num_return_sequences=1.")
         check_tokenization(self.options.tokenization)

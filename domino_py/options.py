@@ -150,7 +150,9 @@ def resolve_options(
         raise InvalidOption("measure", f"measure must be 'light' or 'full', not {measure!r}.")
     return Options(
         **values,
-        max_new_tokens=default_max_new_tokens if max_new_tokens is None else _whole("max_new_tokens", max_new_tokens, 1),
+        max_new_tokens=_whole(
+            "max_new_tokens", default_max_new_tokens if max_new_tokens is None else max_new_tokens, 1
+        ),
         max_new_tokens_given=max_new_tokens is not None,
         speculate=speculate,
         tokenization=tokenization,
