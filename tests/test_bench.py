@@ -13,7 +13,7 @@ import pytest
 
 import domino_py as domino
 from domino_py.bench import cli, peers
-from domino_py.bench.measure import Plan, measure, n_steps_of
+from domino_py.bench.measure import Plan, measure, n_steps_of, time_of
 from domino_py.bench.methods import Free, Naive, Setting, own_methods
 from domino_py.bench.naive import NaiveCompiled, compile_naive
 from domino_py.bench.quality import Judge
@@ -198,6 +198,12 @@ def test_free_generation_has_as_many_tokens_as_the_longest_output(setting: Setti
     assert list(run.token_times_s) == sorted(run.token_times_s) and run.token_times_s[-1] <= run.elapsed_s
 
 
+def test_time_of_reads_the_free_text_and_goes_on_at_its_pace() -> None:
+    free = Run((7, 7, 7), 0.9, 3, token_times_s=(0.5, 0.6, 0.8))
+    assert [time_of(free, n) for n in (1, 2, 3)] == [0.5, 0.6, 0.8]
+    assert time_of(free, 5) == pytest.approx(0.8 + 2 * 0.15)
+
+
 def test_quality_agrees_with_the_report(setting: Setting) -> None:
     prompt = [5, 6, 7]
     workload = small("enum")
@@ -299,6 +305,18 @@ def test_plot_is_drawn_where_matplotlib_is_installed(cells: dict[tuple[str, str]
 
     draw(results_of(list(cells.values())), tmp_path / "bench.png")
     assert (tmp_path / "bench.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_missing_matplotlib_is_a_clear_message(
+    cells: dict[tuple[str, str], Cell], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import sys
+
+    from domino_py.bench.plot import draw
+
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(domino.DominoError, match="pip install matplotlib"):
+        draw(results_of(list(cells.values())), tmp_path / "bench.png")
 
 
 def test_missing_peers_are_named_and_left_out(setting: Setting, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -34,7 +34,8 @@ NOTES = (
     "prompt's pass included in both; median over rounds (lowest-highest of all rounds and prompts).",
     "perpl./byte, gap: under the unconstrained model; gap = log P(canonical tokens of the text) - log P(the tokens).",
     "mask ms/token: of peers, their whole logits processor. drafts: accepted of drafted.",
-    "The unconstrained row runs past its end to the length of the longest output; its text is judged up to its end.",
+    "The unconstrained row runs past its end to the length of the longest output (naive masking's left out); its text "
+    "is judged up to its end.",
 )
 
 
