@@ -135,7 +135,7 @@ def prepare_row(
 
 
 def _budget(n_prompt_tokens: int, longest: int | None, options: Options, name: str) -> int:
-    """max_new_tokens of one prompt. The default yields to the model's context; a number that the caller gave does not."""
+    """max_new_tokens of one prompt: the default yields to the model's context, a number that was given does not."""
     if longest is None or n_prompt_tokens + options.max_new_tokens <= longest:
         return options.max_new_tokens
     room = longest - n_prompt_tokens

@@ -16,7 +16,6 @@ from typing import Any, Literal
 
 from tokenizer_align.errors import InvalidOption
 
-
 DEFAULT_MAX_NEW_TOKENS = 256
 
 
