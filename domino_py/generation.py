@@ -144,8 +144,8 @@ def _budget(n_prompt_tokens: int, longest: int | None, options: Options, name: s
     advice = f"Pass max_new_tokens={room} or less" if room > 0 else "Shorten the prompt"
     raise InvalidOption(
         "max_new_tokens",
-        f"{name} has {n_prompt_tokens} tokens and max_new_tokens is {options.max_new_tokens}, but the model's context is "
-        f"{longest} tokens. {advice}.",
+        f"{name} has {n_prompt_tokens} tokens and max_new_tokens is {options.max_new_tokens}, but the model's "
+        f"context is {longest} tokens. {advice}.",
     )
 
 
