@@ -66,13 +66,13 @@ def spec(*members: Member, **options: object) -> Expr:
     ],
 )
 def test_the_cheapest_members_are_taken(expr: Expr, text: bytes | None) -> None:
-    """Regression: members without texts and undeclared keys in declared order were counted on, and nothing was found."""
+    """Regression: members without texts and undeclared keys in declared order were counted on; nothing was found."""
     assert shortest(expr) == text
 
 
 def test_deep_rules_are_no_problem() -> None:
     rules = [ex.Rule(f"r{i}") for i in range(400)]
-    for rule, following in zip(rules, rules[1:], strict=False):
+    for rule, following in itertools.pairwise(rules):
         rule.define(ex.seq(ex.lit(b"a"), ex.call(following)))
     rules[-1].define(ex.lit(b"b"))
     assert shortest(ex.call(rules[0])) == b"a" * 399 + b"b"
