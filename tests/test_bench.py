@@ -110,6 +110,22 @@ def test_terminals_start_where_a_second_scanner_says() -> None:
     assert starts == [sum(lengths[:i]) for i in range(len(lengths))]
 
 
+def test_split_gives_the_terminals_and_the_rest_of_one_that_is_begun(setting: Setting) -> None:
+    terminals = JsonTerminals(setting.vocabulary)
+    assert terminals.split(BETWEEN, b'{"a": -1.5,true}') == terminals_of(b'{"a": -1.5,true}')
+    assert terminals.split(STRING, b'b c": {}') == [b'b c"', b":", b" ", b"{", b"}"]
+    assert terminals.split(BETWEEN, b"") == [] == OneTerminal(setting.vocabulary).split(0, b"")
+
+
+def test_naive_shortest_text_fits_the_budget_it_names(setting: Setting) -> None:
+    workload = small("extract")
+    method = Naive(setting)
+    method.prepare(workload)
+    n_needed = compile_naive(workload, setting.vocabulary).shortest_n_tokens()
+    run = method.run(dataclasses.replace(workload, max_new_tokens=n_needed), [5, 6, 7])
+    assert len(run.token_ids) <= n_needed and workload.constraint().matches(setting.vocabulary.decode(run.token_ids))
+
+
 def test_a_regex_is_one_terminal(setting: Setting) -> None:
     terminals = OneTerminal(setting.vocabulary)
     assert (terminals.inside(terminals.after(0, b'{"')) == 0xFFFFFFFF).all()

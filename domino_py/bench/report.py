@@ -19,20 +19,21 @@ HEADS = (
     "passes",
     "passes/token",
     "time ratio",
-    "perpl./byte",
-    "non-canon.",
+    "ppl/byte",
+    "non-canon",
     "gap (nats)",
     "mask ms/token",
     "drafts",
 )
-WIDE = 125  # columns of a terminal that shows everything
+WIDE = 130  # columns of a terminal that shows everything
 LEFT_OUT_IF_NARROW = ("valid", "passes", "drafts")
 NOTES = (
     "legal: outputs that the library's slow recognizer accepts; valid: that jsonschema (or `re`) accepts.",
     "passes: calls of the model, the prompt's included.",
     "time ratio: wall time over that of unconstrained generation of the same number of tokens in the same round, the "
     "prompt's pass included in both; median over rounds (lowest-highest of all rounds and prompts).",
-    "perpl./byte, gap: under the unconstrained model; gap = log P(canonical tokens of the text) - log P(the tokens).",
+    "ppl/byte (perplexity), gap: under the unconstrained model; gap = log P(the text's canonical tokens) - log P(its "
+    "tokens).",
     "mask ms/token: of peers, their whole logits processor. drafts: accepted of drafted.",
     "The unconstrained row runs past its end to the length of the longest output (naive masking's left out); its text "
     "is judged up to its end.",
@@ -126,8 +127,8 @@ def print_results(console: Any, results: Results, *, show: bool) -> None:
         table = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", title_style="bold", pad_edge=False)
         places = [i for i, head in enumerate(HEADS) if console.width >= WIDE or head not in LEFT_OUT_IF_NARROW]
         for place in places:
-            head = HEADS[place].replace(" ", "\n").replace("/", "\n/") if place else HEADS[place]
-            table.add_column(head, justify="right" if place else "left", no_wrap=not place)
+            head = HEADS[place].replace(" ", "\n").replace("/", "\n/").replace("-", "-\n") if place else HEADS[place]
+            table.add_column(head, justify="right" if place else "left", no_wrap=True)
         mine = [cell for cell in results.cells if cell.workload == name]
         for cell in mine:
             row = columns_of(cell, results.methods[cell.method], spread=console.width >= WIDE)

@@ -150,7 +150,7 @@ WORKLOADS = (
             "The blender stopped working after two days. I have the receipt from last week.",
             "I bought this laptop two years ago, lost the receipt and want my money back now.",
         ),
-        max_new_tokens=32,
+        max_new_tokens=40,
         schema_text=json.dumps(_DECISION),
     ),
     Workload(
