@@ -1,8 +1,8 @@
 """The byte automaton: expressions as states with dense rows, made when a walk first meets them.
 
-A state is one expression in one frame. Building it turns `derivatives.moves` into a row of 256 targets: a state, nothing,
-or a list of alternatives that push frames. Literals live in a byte pool and need no rows; an object's keys are walked in a
-shared key trie, with the keys still open as bits, so a new set of open keys costs one small instance.
+A state is one expression in one frame. Building it turns `derivatives.moves` into a row of 256 targets: a state,
+nothing, or a list of alternatives that push frames. Literals live in a byte pool and need no rows; an object's keys are
+walked in a shared key trie, with the keys still open as bits, so a new set of open keys costs one small instance.
 """
 
 from __future__ import annotations
@@ -174,8 +174,8 @@ class Automaton:
     def _counted_targets(self, expr: Expr) -> dict[int, int] | None:
         """Targets of a large count: the item runs in a frame of its own above the rest of the count.
 
-        So a count costs one state, not one for each place inside an item. Only where that is deterministic: no text of the
-        item begins another one or shares a first byte with what may follow.
+        So a count costs one state, not one for each place inside an item. Only where that is deterministic: no text of
+        the item begins another one or shares a first byte with what may follow.
         """
         count, *tail = seq_parts(expr)
         if count.kind != K_REPEAT or count.args[0].kind == K_SET or not _is_large(count, self.longest_token):
@@ -335,7 +335,7 @@ class Automaton:
         return self._specs[spec]
 
     def _need_extra_states(self, spec: MemberSpec, root: int) -> None:
-        """For every node of the key trie where an undeclared key may go on: its state after the bytes on the way there."""
+        """For every node of the key trie where an undeclared key may go on: its state after the bytes so far."""
         codes = self.tables.key_extra.array
         if codes[root] >= 0 or spec.extra_key is None:
             return

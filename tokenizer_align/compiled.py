@@ -142,7 +142,8 @@ class Compiled:
     def ids(self, mask: Mask) -> list[int]:
         """The token ids of a mask, ascending."""
         out = np.zeros(self.n_words * 32, np.int32)
-        return out[: k.allowed_ids(mask, out)].tolist()
+        ids: list[int] = out[: k.allowed_ids(mask, out)].tolist()
+        return ids
 
     def open_bytes(self, here: Configuration) -> int:
         """Which bytes may come next (256-bit mask)."""
@@ -159,7 +160,7 @@ class Compiled:
     # --- completing -----------------------------------------------------------------------------------------------
 
     def completion(self, here: Configuration) -> bytes:
-        """The shortest byte string that completes the text; where some byte is no token by itself, the fewest tokens'."""
+        """The shortest bytes that complete the text; where some byte is no token, those of the fewest tokens."""
         if not self.vocabulary.is_atomic:
             return self.vocabulary.decode(self.completing_tokens(here))
         text = shortest_text(self.engine, here.heads)
@@ -174,8 +175,8 @@ class Compiled:
     def min_tokens(self, here: Configuration) -> int:
         """How many tokens suffice to complete the text.
 
-        The tokens that do it are kept as a plan, and a successor along the plan needs one less: so there is always a token
-        that keeps within the number, whatever texts are shortest further on.
+        The tokens that do it are kept as a plan, and a successor along the plan needs one less: so there is always a
+        token that keeps within the number, whatever texts are shortest further on.
         """
         if here.min_tokens is None:
             text = shortest_text(self.engine, here.heads)

@@ -1,9 +1,9 @@
 """What an expression becomes when it reads a byte.
 
-`heads` (call-free nodes): a deterministic derivative per byte class (Brzozowski 1964, with the byte classes of Owens et al.).
-`moves` (any node): pairs of a byte mask and the *frames* that take the node's place, topmost first; the frame below a call
-is pushed, never inlined, so that the inside of a call is the same automaton everywhere. Moves whose frames can never be
-completed are left out, so every frame that is reached can be completed.
+`heads` (call-free nodes): a deterministic derivative per byte class (Brzozowski 1964, with the byte classes of Owens et
+al.). `moves` (any node): pairs of a byte mask and the *frames* that take the node's place, topmost first; the frame
+below a call is pushed, never inlined, so that the inside of a call is the same automaton everywhere. Moves whose frames
+can never be completed are left out, so every frame that is reached can be completed.
 """
 
 from __future__ import annotations
@@ -253,7 +253,8 @@ def _nullable(node: Expr, active: set[Rule]) -> tuple[bool, bool]:
 
 
 def moves(node: Expr) -> Moves:
-    """(byte mask, frames) pairs, topmost frame first; no frame is EPSILON, no frames means 'finished'. Masks may overlap."""
+    """(byte mask, frames) pairs, topmost frame first; no frame is EPSILON, no frames means 'finished'. Masks may
+    overlap."""
     if node.memo_moves is None:
         node.memo_moves = _prune(_moves(node, frozenset()))
     return node.memo_moves

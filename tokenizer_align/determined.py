@@ -1,7 +1,8 @@
 """What the constraint determines alone or up to layout: the bytes of the first drafts.
 
 With free blanks and free key order hardly a byte of JSON is strictly forced, yet the run is all but certain: the blanks
-this text has shown so far, and the keys in declared order. It is only a draft, so a wrong guess costs nothing in the answer.
+this text has shown so far, and the keys in declared order. It is only a draft, so a wrong guess costs nothing in the
+answer.
 """
 
 from __future__ import annotations

@@ -17,7 +17,8 @@ FORCED_LIMIT = 512
 
 
 class Matcher:
-    """State of one text: a list of configurations, one per token. Not shared between threads; `fork` copies it cheaply."""
+    """State of one text: a list of configurations, one per token. Not shared between threads; `fork` copies it
+    cheaply."""
 
     __slots__ = ("_finished", "_path", "_tokens", "compiled")
 

@@ -1,8 +1,9 @@
 """Members of a JSON-like object whose keys may come in any order, each at most once.
 
-A `MemberSpec` says which keys exist, what follows each, what other keys may look like, and how members are separated and
-closed. A K_KEYS node is "a member must come now, with these keys still open": (spec, open keys as bits, members so far,
-position in the key trie). So n keys need no 2^n states up front: a set of open keys exists only when a text reached it.
+A `MemberSpec` says which keys exist, what follows each, what other keys may look like, and how members are separated
+and closed. A K_KEYS node is "a member must come now, with these keys still open": (spec, open keys as bits, members so
+far, position in the key trie). So n keys need no 2^n states up front: a set of open keys exists only when a text
+reached it.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class KeyNode:
-    """A node of the key trie: its children by byte, the interval of (sorted) keys below it, the key that ends here or -1."""
+    """A node of the key trie: its children by byte, the interval of (sorted) keys below it, the key that ends here or
+    -1."""
 
     children: dict[int, int]
     lo: int
@@ -38,9 +40,10 @@ class KeyNode:
 class MemberSpec:
     """The members of an object after its opening bracket.
 
-    `extra_key` (call-free, quotes included) and `extra_rest`: members with keys that are not declared; their text must not
-    spell a declared key otherwise than as in `Member.text`. `separator`: between members. `close`: blanks and closing
-    bracket after the last member. `lo`, `hi`: bounds of the number of members. `ordered`: declared keys in their order.
+    `extra_key` (call-free, quotes included) and `extra_rest`: members with keys that are not declared; their text must
+    not spell a declared key otherwise than as in `Member.text`. `separator`: between members. `close`: blanks and
+    closing bracket after the last member. `lo`, `hi`: bounds of the number of members. `ordered`: declared keys in
+    their order.
     """
 
     members: tuple[Member, ...]  # in declared order
@@ -219,8 +222,8 @@ def extra_state(spec: MemberSpec, position: int) -> Expr:
 
 
 def plain_extra_state(spec: MemberSpec, position: int) -> Expr:
-    """The same where the expression may also spell declared keys, which the key trie decides: so that objects with other
-    declared keys share it, and its masks."""
+    """The same where the expression may also spell declared keys, which the key trie decides: so that objects with
+    other declared keys share it, and its masks."""
     if not spec.plain_states:
         assert spec.extra_key is not None
         spec.plain_states.update(_walk_extra(spec, _without_exclusion(spec)))

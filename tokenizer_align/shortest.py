@@ -1,7 +1,7 @@
-"""The shortest text of an expression, rules included: Knuth's generalization of Dijkstra's algorithm (1977), by relaxation.
+"""The shortest text of an expression, rules included: Knuth's generalization of Dijkstra's algorithm (1977).
 
-Needed to close a text in time (law 6) and to say before the first pass that a length limit cannot be met. Among texts of
-equal length a fixed order of bytes decides, so that the rest of a shortest text is the shortest text of the rest.
+Needed to close a text in time (law 6) and to say before the first pass that a length limit cannot be met. Among texts
+of equal length a fixed order of bytes decides, so that the answer is always the same one.
 """
 
 from __future__ import annotations
