@@ -386,6 +386,8 @@ def test_command_writes_its_files(
 def test_command_refuses_unknown_names_and_options(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(InvalidOption, match="phone"):
         cli.run(["--workload", "fone"])
+    with pytest.raises(InvalidOption, match="wall, cpu"):
+        cli.run(["--clock", "sun"])
     assert cli.run(["--no-such-option"]) == 2
     assert cli.run(["--help"]) == 0 and "--quick" in capsys.readouterr().out
 

@@ -30,7 +30,7 @@ LEFT_OUT_IF_NARROW = ("valid", "passes", "drafts")
 NOTES = (
     "legal: outputs that the library's slow recognizer accepts; valid: that jsonschema (or `re`) accepts.",
     "passes: calls of the model, the prompt's included.",
-    "time ratio: wall time over that of unconstrained generation of the same number of tokens in the same round, the "
+    "time ratio: time over that of unconstrained generation of the same number of tokens in the same round, the "
     "prompt's pass included in both; median over rounds (lowest-highest of all rounds and prompts).",
     "ppl/byte (perplexity), gap: under the unconstrained model; gap = log P(the text's canonical tokens) - log P(its "
     "tokens).",
@@ -54,6 +54,7 @@ class Results:
     cells: Sequence[Cell]
     absent: dict[str, str] = field(default_factory=dict)  # peer -> why it was left out
     elapsed_s: float = 0.0
+    clock: str = "wall"
 
 
 def columns_of(cell: Cell, title: str, *, spread: bool = True) -> tuple[str, ...]:
@@ -82,7 +83,7 @@ def as_markdown(results: Results) -> str:
     lines = [
         "# domino bench",
         "",
-        f"{results.model}, {results.dtype}, greedy, {_count(results.n_rounds, 'round')}.",
+        f"{results.model}, {results.dtype}, greedy, {_count(results.n_rounds, 'round')}, {results.clock} time.",
         "",
     ]
     facts = {**results.machine, **results.versions}
@@ -105,6 +106,7 @@ def as_json(results: Results) -> str:
             "dtype": results.dtype,
             "n_rounds": results.n_rounds,
             "elapsed_s": results.elapsed_s,
+            "clock": results.clock,
             "machine": results.machine,
             "versions": results.versions,
             "workloads": results.workloads,
