@@ -175,6 +175,17 @@ def test_large_counts_of_characters_cost_a_state_each() -> None:
     assert not matcher.can_continue()
 
 
+def test_very_long_sequences_are_read_to_their_end() -> None:
+    """Regression: looking for counts in long sequences ran out of Python's stack."""
+    letters = [ex.byte_set(b"ab") if i % 2 else ex.byte_set(b"bc") for i in range(3000)]
+    vocabulary = vocabulary_of(b"bb", b"ab", b"bc", b"bbbb")
+    matcher = matcher_after(ex.seq(*letters, ex.repeat(ex.lit(b"x"), 0, 900)), vocabulary, b"")
+    assert masked(matcher) == {b"bb", b"bbbb"}
+    for _ in range(750):
+        matcher.advance(259)
+    assert matcher.is_complete()
+
+
 def brackets() -> Expr:
     rule = ex.Rule("brackets")
     rule.define(lambda: ex.seq(ex.lit(b"["), ex.optional(ex.call(rule)), ex.lit(b"]")))

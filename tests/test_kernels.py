@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from tests.reference import plain_kernels as plain
 from tests.reference.languages import ALPHABET, DrawnVocabulary, objects, regular, structured, vocabularies
 from tokenizer_align import kernels as k
-from tokenizer_align.derivatives import is_productive
 from tokenizer_align.engine import Engine
 from tokenizer_align.expressions import Expr
+from tokenizer_align.productive import is_productive
 from tokenizer_align.vocabulary import Vocabulary
 
 anything = st.one_of(regular, structured, objects(regular))

@@ -10,11 +10,11 @@ import numpy as np
 
 from . import kernels as k
 from .completion import shortest_text
-from .derivatives import is_productive
 from .engine import Engine, Heads, Mask, engine_for
 from .errors import EmptyLanguage, InvalidOption, TooComplex
 from .expressions import Expr
 from .matcher import Matcher
+from .productive import is_productive
 from .vocabulary import Vocabulary
 
 TOKENIZATIONS = ("any",)  # laws of tokenization that masks can obey

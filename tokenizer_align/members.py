@@ -256,7 +256,7 @@ def _walk_extra(spec: MemberSpec, state: Expr) -> dict[int, Expr]:
 
 def is_whole(spec: MemberSpec) -> bool:
     """Whether every part of the specification holds some text: then counting keys tells what can be completed."""
-    from .derivatives import is_productive
+    from .productive import is_productive
 
     if not spec.whole:
         parts = [member.rest for member in spec.members] + [spec.separator, spec.close]
@@ -268,7 +268,7 @@ def is_whole(spec: MemberSpec) -> bool:
 
 def open_ways(spec: MemberSpec, open_keys: int, count: int) -> tuple[int, bool]:
     """(bits of the declared keys that may come next, whether an undeclared one may): only what can be completed."""
-    from .derivatives import is_productive
+    from .productive import is_productive
 
     allowed, extra = allowed_keys(spec, open_keys, count), extra_allowed(spec, open_keys, count)
     if is_whole(spec):

@@ -64,7 +64,7 @@ class Constraint:
 
     def validate(self) -> None:
         """Build the expression and make sure that some text satisfies it. Raises ConstraintError subclasses."""
-        from tokenizer_align.derivatives import is_productive
+        from tokenizer_align.productive import is_productive
 
         if not is_productive(self.expression):
             raise EmptyLanguage(f"no text satisfies this constraint: {self}")
