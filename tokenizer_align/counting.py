@@ -1,8 +1,8 @@
 """Repetitions with large counts: what one token can tell of them.
 
 A token of at most L bytes cannot use up more than L repetitions, so states that differ only in counts beyond L share
-their masks (`clamp_counts`). And a count of items that are told apart by their own bytes needs one state, not one for each
-place inside an item: the item runs above it (`is_prefix_free`).
+their masks (`clamp_counts`). And a count of items that are told apart by their own bytes needs one state, not one for
+each place inside an item: the item runs above it (`is_prefix_free`).
 """
 
 from __future__ import annotations
