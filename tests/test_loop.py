@@ -184,6 +184,13 @@ def test_streamed_tokens_add_up_to_the_result() -> None:
     assert [tuple(streamed[i]) for i in range(4)] == [tuple(r.token_ids) for r in results]
 
 
+def test_finished_rows_are_handed_over_at_once() -> None:
+    rows = [RowRequest([5, 6], None, 0, 3, ()), RowRequest([5, 6], None, 1, 9, ()), RowRequest([5, 6], None, 2, 6, ())]
+    finished: list[tuple[int, Any]] = []
+    results = decode(MODEL, VOCABULARY, rows, on_finish=lambda row, result: finished.append((row, result.token_ids)))
+    assert finished == [(i, results[i].token_ids) for i in (0, 2, 1)]
+
+
 def test_an_error_in_the_callback_reaches_the_caller() -> None:
     def stop(row: int, ids: list[int]) -> None:
         raise KeyboardInterrupt
