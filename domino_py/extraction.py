@@ -13,14 +13,15 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from domino_py.arguments import as_constraint
-from domino_py.compilation import check_tokenization, vocabulary_of
+from domino_py.compilation import check_tokenization
 from domino_py.extraction_prompt import ExtractionPrompt
 from domino_py.generation import GenerationResult, PreparedRow, prepare_row, run_rows
-from domino_py.options import Options, end_ids, resolve_options
+from domino_py.options import Options, resolve_options
 from domino_py.progress import progress_over
 from domino_py.records import Record, RecordLog, as_records
 from domino_py.report import Report
 from tokenizer_align.errors import DominoError, InvalidOption
+from tokenizer_align.vocabulary import Vocabulary
 
 __all__ = ["Extractor", "FailedRecord", "Outcome", "extract"]
 
@@ -122,8 +123,7 @@ class Extractor:
         check_tokenization(self.options.tokenization)
         self.model, self.constraint, self._seed = model, constraint, call.get("seed")
         self.prompt = ExtractionPrompt(tokenizer, type, constraint, instructions)
-        ends = end_ids(tokenizer, model, self.options.eos_token_id)
-        self.vocabulary = vocabulary_of(tokenizer, eos_token_ids=ends, model=model)
+        self.vocabulary = Vocabulary.from_tokenizer(tokenizer, eos_token_ids=self.options.eos_token_id, model=model)
         # A budget or constraint that cannot work is the same for every record: found now, not once a record.
         prepare_row([0], constraint, self.vocabulary, model, self.options)
 

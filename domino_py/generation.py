@@ -10,10 +10,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from domino_py.arguments import constraints_for_rows
-from domino_py.compilation import check_tokenization, compiled_for, output_rows, vocabulary_of
+from domino_py.compilation import check_tokenization, compiled_for
 from domino_py.constraints.base import Constraint
 from domino_py.measures import report_of
-from domino_py.options import Options, end_ids, resolve_options
+from domino_py.options import Options, resolve_options
 from domino_py.prompts import prompts_to_ids
 from domino_py.report import Report
 from speculative.loop import DecodeOptions, RowRequest, RowResult, decode
@@ -102,10 +102,9 @@ def generate(
         measure=measure,
     )
     check_tokenization(options.tokenization)
-    ends = end_ids(tokenizer, model, options.eos_token_id)
-    prompt_ids, batched = prompts_to_ids(prompt, tokenizer, output_rows(model))
+    vocabulary = Vocabulary.from_tokenizer(tokenizer, eos_token_ids=options.eos_token_id, model=model)
+    prompt_ids, batched = prompts_to_ids(prompt, tokenizer, vocabulary.n_rows)
     constraints = constraints_for_rows(constraint, len(prompt_ids), batched=batched)
-    vocabulary = vocabulary_of(tokenizer, eos_token_ids=ends, model=model)
     copies = options.num_return_sequences
     rows = [
         replace(prepared, row=index * copies + copy)

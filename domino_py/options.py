@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import secrets
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -160,21 +160,6 @@ def resolve_options(
         eos_token_id=_ids(given.get(_END_IDS), _END_IDS),
         notes=tuple(notes),
     )
-
-
-def end_ids(tokenizer: Any, model: Any, given: Iterable[int] = ()) -> tuple[int, ...]:
-    """All ids that end a text: the caller's, the model's generation_config's and the tokenizer's, together, sorted.
-
-    Models name several (end of text, end of turn), and not all of them in one place; one that is left out would be
-    ordinary vocabulary in the middle of a text.
-    """
-    found = set(given)
-    for value in (
-        getattr(getattr(model, "generation_config", None), "eos_token_id", None),
-        getattr(tokenizer, "eos_token_id", None),
-    ):
-        found.update(_ids(value, _END_IDS))
-    return tuple(sorted(found))
 
 
 def _refuse_unknown(name: str) -> None:

@@ -215,10 +215,10 @@ def test_compiled_constraints_are_shared_by_equal_constraints(tokenizer: Any) ->
 
 
 def test_compiled_cache_is_bounded_and_counts(tokenizer: Any) -> None:
-    from domino_py.compilation import CompiledCache, vocabulary_of
+    from domino_py.compilation import CompiledCache
 
     cache = CompiledCache(capacity=2)
-    vocabulary = vocabulary_of(tokenizer)
+    vocabulary = domino.Vocabulary.from_tokenizer(tokenizer)
     for pattern in ("a", "b", "a", "c", "b"):
         cache.get(domino.regex(pattern), vocabulary, "any")
     assert (cache.counts.hits, cache.counts.misses, cache.counts.evictions) == (1, 4, 2)
@@ -227,10 +227,8 @@ def test_compiled_cache_is_bounded_and_counts(tokenizer: Any) -> None:
 def test_tokens_added_later_are_seen() -> None:
     import copy
 
-    from domino_py.compilation import vocabulary_of
-
     tokenizer = copy.deepcopy(tiny_tokenizer())
-    before = vocabulary_of(tokenizer)
+    before = domino.Vocabulary.from_tokenizer(tokenizer)
     tokenizer.add_tokens(["<extra>"])
     assert "<extra>" not in before.added
-    assert "<extra>" in vocabulary_of(tokenizer).added
+    assert "<extra>" in domino.Vocabulary.from_tokenizer(tokenizer).added

@@ -7,17 +7,8 @@ from typing import Any
 import pytest
 from transformers import GenerationConfig
 
-from domino_py.options import end_ids, resolve_options
+from domino_py.options import resolve_options
 from tokenizer_align.errors import InvalidOption
-
-
-class FakeTokenizer:
-    eos_token_id: Any = 7
-
-
-class FakeModel:
-    def __init__(self, **values: Any) -> None:
-        self.generation_config = GenerationConfig(**values)
 
 
 def test_defaults_are_those_of_transformers() -> None:
@@ -144,8 +135,3 @@ def test_what_the_models_configuration_sets_and_is_not_applied_is_noted() -> Non
 def test_a_seed_is_drawn_where_none_is_given() -> None:
     assert resolve_options({}, seed=5).seed == 5
     assert resolve_options({}).seed != resolve_options({}).seed
-
-
-def test_end_ids_are_those_of_caller_model_and_tokenizer_together() -> None:
-    assert end_ids(FakeTokenizer(), FakeModel(eos_token_id=[3, 9]), [1]) == (1, 3, 7, 9)
-    assert end_ids(FakeTokenizer(), FakeModel(eos_token_id=4)) == (4, 7)

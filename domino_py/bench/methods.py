@@ -14,7 +14,7 @@ from typing import Any, Literal, Protocol
 from domino_py.bench.naive import NaiveCompiled, compile_naive
 from domino_py.bench.results import Run
 from domino_py.bench.workloads import Workload
-from domino_py.compilation import compiled_for, vocabulary_of
+from domino_py.compilation import compiled_for
 from domino_py.constraints.base import Constraint
 from domino_py.generation import GenerationResult, generate
 from speculative.loop import DecodeOptions, RowRequest, decode
@@ -39,10 +39,7 @@ class Setting:
 
     @classmethod
     def of(cls, model: Any, tokenizer: Any, clock: Callable[[], float] = time.perf_counter) -> Setting:
-        from domino_py.options import end_ids
-
-        ends = end_ids(tokenizer, model, ())
-        return cls(model, tokenizer, vocabulary_of(tokenizer, eos_token_ids=ends, model=model), clock)
+        return cls(model, tokenizer, Vocabulary.from_tokenizer(tokenizer, model=model), clock)
 
 
 class Method(Protocol):
