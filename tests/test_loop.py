@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 from typing import Any
 
@@ -288,6 +289,15 @@ def test_the_caches_old_name_and_models_that_keep_all_logits_work() -> None:
     rows = [RowRequest(random_prompt(rng), PEOPLE, i, 40, (0,)) for i in range(3)]
     expected = [r.token_ids for r in decode(MODEL, VOCABULARY, rows)]
     assert [r.token_ids for r in decode(OldNames(MODEL), VOCABULARY, rows)] == expected
+
+
+def test_threads_may_share_model_constraint_and_what_was_learned() -> None:
+    rng = random.Random(6)
+    rows = [RowRequest(random_prompt(rng), PEOPLE, i, 40, (0,)) for i in range(6)]
+    expected = [decode(MODEL, VOCABULARY, [row])[0].token_ids for row in rows]
+    with ThreadPoolExecutor(4) as pool:
+        results = list(pool.map(lambda row: decode(MODEL, VOCABULARY, [row])[0].token_ids, rows * 4))
+    assert results == expected * 4
 
 
 def test_half_precision_runs_and_keeps_to_the_constraint() -> None:
