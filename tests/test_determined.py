@@ -40,6 +40,9 @@ def draft(constraint: domino.Constraint, text: bytes, layout: Layout | None = No
         (b'{\n  "name": "Ada"', observe(b'{\n  "name": "Ada"'), b',\n  "age": '),
         (b'{"age": 3, ', None, b'"name": "'),
         (b'{"na', None, b'me": "'),
+        (b"{\n", None, b'  "name": "'),
+        (b"{\n ", LINES, b' "name": "'),
+        (b'{\n  "name": "Ada",\n', observe(b'{\n  "name": "Ada",\n'), b'  "age": '),
         (b'{"name": "Ada", "age": 3,', None, b' "kind": "person"}'),
     ],
 )
