@@ -257,9 +257,12 @@ def _why_empty(expr: Expr, vocabulary: Vocabulary) -> str:
 
 
 def compile_expression(expr: Expr, vocabulary: Vocabulary, tokenization: str = "any") -> Compiled:
-    """Compile an expression for a vocabulary.
+    """Compile an expression for a vocabulary. The first call on a machine also compiles the kernels (some 20 s).
 
     Raises EmptyLanguage when no text, or none that the vocabulary can write, satisfies it; InvalidOption for an
     unknown law of tokenization.
     """
+    from .warm_up import warm_up
+
+    warm_up()
     return Compiled(expr, vocabulary, tokenization)
