@@ -8,6 +8,7 @@ is noted in the report.
 
 from __future__ import annotations
 
+import math
 import secrets
 import warnings
 from collections.abc import Mapping
@@ -31,9 +32,13 @@ class _Rule:
     ours: bool = False
 
 
+_LOWEST_TEMPERATURE = 1e-30  # scores divided by less leave the range of float32
+
 _RULES: dict[str, _Rule] = {
     "do_sample": _Rule(bool, False, "True or False", lambda v: True),
-    "temperature": _Rule(float, 1.0, "above 0", lambda v: v > 0, sampling_only=True),
+    "temperature": _Rule(
+        float, 1.0, f"{_LOWEST_TEMPERATURE} or more", lambda v: v >= _LOWEST_TEMPERATURE, sampling_only=True
+    ),
     "top_k": _Rule(int, 50, "0 (off) or more", lambda v: v >= 0, sampling_only=True),
     "top_p": _Rule(float, 1.0, "above 0 and at most 1", lambda v: 0 < v <= 1, sampling_only=True),
     "min_p": _Rule(float, None, "from 0 to 1", lambda v: 0 <= v <= 1, sampling_only=True),
@@ -124,10 +129,10 @@ def resolve_options(
         _refuse_unknown(name)
     values: dict[str, Any] = {}
     notes: list[str] = []
-    for name, rule in _RULES.items():
+    for name, rule in _RULES.items():  # do_sample is the first: greedy, the model's settings for sampling say nothing
         value = given.get(name)
         source = "option"
-        if value is None and not rule.ours:
+        if value is None and not rule.ours and (values.get("do_sample") or not rule.sampling_only):
             value, source = getattr(generation_config, name, None), "model.generation_config"
         values[name] = rule.default if value is None else _checked(name, value, rule, source)
     if values["num_return_sequences"] > 1 and not values["do_sample"]:
@@ -181,10 +186,11 @@ def _checked(name: str, value: Any, rule: _Rule, source: str) -> Any:
     right = isinstance(value, wanted) and (wanted is bool or not isinstance(value, bool))
     if wanted is float and isinstance(value, int) and not isinstance(value, bool):
         value, right = float(value), True
-    if right and value == value and rule.test(value):
+    if right and not (wanted is float and not math.isfinite(value)) and rule.test(value):
         return value
     where = "" if source == "option" else f" (from {source})"
-    advice = " For the most likely text use do_sample=False." if name == "temperature" and value in (0, 0.0) else ""
+    cold = name == "temperature" and right and 0 <= value < _LOWEST_TEMPERATURE
+    advice = " For the most likely text use do_sample=False." if cold else ""
     raise InvalidOption(name, f"{name}={value!r}{where} must be {_a(wanted)}, {rule.range_text}.{advice}")
 
 

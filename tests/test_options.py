@@ -112,7 +112,7 @@ def test_a_wrong_value_in_the_models_configuration_says_where_it_stands() -> Non
     config = GenerationConfig()
     config.top_p = 3.0
     with pytest.raises(InvalidOption, match=r"model\.generation_config"):
-        resolve_options({}, config)
+        resolve_options({"do_sample": True}, config)
 
 
 def test_greedy_decoding_cannot_return_several() -> None:
@@ -135,3 +135,31 @@ def test_what_the_models_configuration_sets_and_is_not_applied_is_noted() -> Non
 def test_a_seed_is_drawn_where_none_is_given() -> None:
     assert resolve_options({}, seed=5).seed == 5
     assert resolve_options({}).seed != resolve_options({}).seed
+
+
+def test_the_models_settings_for_sampling_do_not_disturb_greedy_decoding() -> None:
+    """Regression: a model with temperature 0.0 in its configuration could not be used, not even greedily."""
+    config = GenerationConfig()
+    config.temperature, config.top_k = 0.0, -1
+    assert resolve_options({}, config).temperature == 1.0
+    with pytest.raises(InvalidOption, match=r"from model\.generation_config"):
+        resolve_options({"do_sample": True}, config)
+
+
+@pytest.mark.parametrize("value", [float("inf"), float("-inf"), float("nan")])
+@pytest.mark.parametrize("name", ["temperature", "repetition_penalty", "frequency_penalty", "presence_penalty"])
+def test_numbers_are_finite(name: str, value: float) -> None:
+    with pytest.raises(InvalidOption, match=name):
+        resolve_options({"do_sample": True, name: value})
+
+
+def test_a_temperature_that_float32_cannot_divide_by_is_refused() -> None:
+    """Regression: 1e-320 is zero in float32, and every token came out alike."""
+    with pytest.raises(InvalidOption, match="do_sample=False"):
+        resolve_options({"do_sample": True, "temperature": 1e-320})
+
+
+def test_an_option_is_not_the_nearest_to_itself() -> None:
+    with pytest.raises(InvalidOption) as caught:
+        resolve_options({"prompt": "x"})
+    assert caught.value.nearest is None
