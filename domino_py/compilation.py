@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -72,7 +72,7 @@ def compile(
     tokenizer: Any,
     *,
     n_rows: int | None = None,
-    eos_token_ids: Iterable[int] | None = None,
+    eos_token_ids: int | Sequence[int] | None = None,
     tokenization: str = "any",
 ) -> Compiled:
     """Compile a constraint for a tokenizer, for engines that run their own decode loop.
@@ -90,8 +90,7 @@ def compile(
     made = as_constraint(constraint)
     if made is None:
         raise InvalidOption("constraint", "compile needs a constraint; free text (None) needs no mask.")
-    ends = None if eos_token_ids is None else sorted(set(eos_token_ids))
-    vocabulary = Vocabulary.from_tokenizer(tokenizer, n_rows=n_rows, eos_token_ids=ends)
+    vocabulary = Vocabulary.from_tokenizer(tokenizer, n_rows=n_rows, eos_token_ids=eos_token_ids)
     return compiled_for(made, vocabulary, tokenization)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from domino_py.arguments import constraints_for_rows
+from domino_py.arguments import check_model, constraints_for_rows
 from domino_py.compilation import check_tokenization, compiled_for
 from domino_py.constraints.base import Constraint
 from domino_py.measures import report_of
@@ -92,6 +92,7 @@ def generate(
         result = domino.generate(model, tokenizer, "2 + 2 = ", domino.regex(r"[0-9]+"))
         result.text, result.report
     """
+    check_model(model)
     options = resolve_options(
         generation_options,
         getattr(model, "generation_config", None),

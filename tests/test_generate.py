@@ -171,6 +171,8 @@ def test_full_measure_gives_the_gap_and_the_tax(model: Any, tokenizer: Any) -> N
         (("x", "[0-9]+"), {}, domino.InvalidOption, r"regex\('\[0-9\]\+'\)"),
         (("x", ["yes", "no"]), {}, domino.InvalidOption, "choice"),
         (("x", 5), {}, domino.InvalidOption, "not int"),
+        (("x", b"[0-9]"), {}, domino.InvalidOption, "is bytes"),
+        (("x", domino.repeat(domino.regex("a"), 10**9)), {}, domino.ConstraintError, "no model writes so much"),
         (("x", [int]), {}, domino.InvalidOption, "a list needs one prompt"),
         ((["x", "y"], [int]), {}, domino.InvalidOption, "list of 1, but there are 2 prompts"),
         ((["x", "y"], [int, "a"]), {}, domino.InvalidOption, r"constraint\[1\]"),
@@ -193,6 +195,19 @@ def test_everything_wrong_is_found_before_the_model_runs(
     with pytest.raises(error, match=message):
         run(model, tokenizer, *arguments, **options)
     assert model.n_passes == 0
+
+
+@pytest.mark.parametrize("thing", [None, "gpt2", 5, tiny_tokenizer()])
+def test_what_is_no_model_is_refused_by_name(tokenizer: Any, thing: Any) -> None:
+    with pytest.raises(domino.InvalidOption, match="model must be"):
+        run(thing, tokenizer, "x", int)
+    with pytest.raises(domino.InvalidOption, match="model must be"):
+        domino.extract(thing, tokenizer, "x", int)
+
+
+def test_one_end_id_is_as_good_as_a_list(tokenizer: Any) -> None:
+    """Regression: an integer raised TypeError."""
+    assert domino.compile(domino.json(), tokenizer, eos_token_ids=5).eos_token_ids == {0, 5}
 
 
 def test_a_vocabulary_that_cannot_write_the_constraint_is_an_error(model: Any) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .derivatives import heads, is_live
+from .errors import TooComplex
 from .expressions import (
     EMPTY,
     K_ALT,
@@ -30,6 +31,7 @@ from .expressions import (
 
 _ORDER = sorted(range(256), key=lambda b: (not chr(b).isalnum() or b > 126, not 32 <= b < 127, b))
 _RANK = bytes(_ORDER.index(b) for b in range(256))
+MAX_REPEATED_BYTES = 1 << 20  # no model writes more at once; without a bound, a{1000000000} would be built in memory
 
 if TYPE_CHECKING:
     from .members import Member, MemberSpec
@@ -109,6 +111,8 @@ def _shortest(node: Expr, known: Known) -> bytes | None:
     if kind == K_REPEAT:
         lo = node.data[0]
         item = _shortest(node.args[0], known) if lo else b""
+        if item is not None and len(item) * lo > MAX_REPEATED_BYTES:
+            raise TooComplex(f"a part must come {lo} times, {len(item) * lo} bytes or more; no model writes so much")
         return None if item is None else item * lo
     if kind == K_WORDS:
         source, first, last, depth = node.data
