@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import random
 from typing import Any, Literal
 
 import pytest
@@ -221,6 +222,26 @@ def test_special_tokens_never_appear_in_a_constrained_text(model: Any, tokenizer
         result = run(model, tokenizer, "x", domino.regex(r"(?s).{1,30}"), do_sample=True, seed=seed)
         assert not set(result.token_ids) & set(tokenizer.all_special_ids)
     assert END not in result.text
+
+
+def test_what_is_legal_near_a_limit_does_not_depend_on_what_was_asked_before(tokenizer: Any) -> None:
+    """Regression: how soon a text can be completed was learned on the way; drafts and earlier calls changed texts."""
+    properties = {"action": {"enum": ["approve", "reject"]}, "score": {"enum": ["low", "high"]}, "n": {"type": "array"}}
+    expression = domino.json_schema({"type": "object", "properties": properties, "required": [*properties]}).expression
+    vocabulary = domino.Vocabulary.from_tokenizer(tokenizer)
+    learned = domino.Compiled(expression, vocabulary)
+    for seed in range(6):
+        draw = random.Random(seed)
+        asked, unasked = learned.matcher(), domino.Compiled(expression, vocabulary).matcher()
+        budget = asked.min_tokens() + 12
+        while not asked.is_complete():
+            token = draw.choice(learned.ids(asked.mask_within(budget)))
+            asked.advance(token)
+            unasked.advance(token)
+            budget -= 1
+            if draw.random() < 0.2:
+                assert unasked.min_tokens() == asked.min_tokens() <= budget
+                assert unasked.mask_within(budget).tolist() == asked.mask_within(budget).tolist()
 
 
 def test_compiled_constraints_are_shared_by_equal_constraints(tokenizer: Any) -> None:
