@@ -9,6 +9,7 @@ same from the disk cache; "trie" and "engine": what the first compiled constrain
 from __future__ import annotations
 
 import argparse
+import copy
 import subprocess
 import sys
 import tempfile
@@ -66,8 +67,9 @@ def time_tokenizers(names: list[str], n_repeat: int) -> None:
         def read(
             cache: ArrayCache | None, tokenizer: Any = tokenizer, known: Vocabulary = known
         ) -> Callable[[], Vocabulary]:
+            # A vocabulary is kept in memory as long as its tokenizer object; a copy is another object.
             return lambda: Vocabulary.from_tokenizer(
-                tokenizer, n_rows=known.n_rows, eos_token_ids=known.eos_token_ids, cache=cache
+                copy.copy(tokenizer), n_rows=known.n_rows, eos_token_ids=known.eos_token_ids, cache=cache
             )
 
         with tempfile.TemporaryDirectory() as folder:

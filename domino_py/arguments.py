@@ -25,7 +25,9 @@ def as_constraint(value: Any, name: str = "constraint") -> Constraint | None:
     """
     if value is None or isinstance(value, Constraint):
         return value
-    if isinstance(value, str | bytes):
+    if isinstance(value, bytes):
+        raise InvalidOption(name, f"{name}={_short(value)} is bytes; constraints are made from text.")
+    if isinstance(value, str):
         raise InvalidOption(
             name,
             f"{name}={_short(value)} is a bare string, which could mean several things. Write regex({_short(value)}) "
@@ -67,6 +69,14 @@ def constraints_for_rows(value: Any, n_prompts: int, *, batched: bool) -> list[C
         if id(item) not in made:
             made[id(item)] = as_constraint(item, f"constraint[{index}]")
     return [made[id(item)] for item in value]
+
+
+def check_model(model: Any) -> None:
+    """Raise InvalidOption for what cannot be a causal language model, such as a name or swapped arguments."""
+    if not callable(model) or not hasattr(model, "config"):
+        raise InvalidOption(
+            "model", f"model must be a causal language model of transformers, not {type(model).__name__}."
+        )
 
 
 def _is_type(value: Any) -> bool:

@@ -1,15 +1,14 @@
 """From constraints and tokenizers to compiled constraints, with bounded caches keyed by content.
 
 A compiled constraint is immutable and shared by all rows and threads that use the same (constraint, vocabulary,
-tokenization). A vocabulary is kept as long as its tokenizer object lives.
+tokenization).
 """
 
 from __future__ import annotations
 
 import threading
-import weakref
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -66,8 +65,6 @@ class CompiledCache:
 
 
 compiled_cache = CompiledCache()
-_vocabularies: weakref.WeakKeyDictionary[Any, dict[tuple[Any, ...], Vocabulary]] = weakref.WeakKeyDictionary()
-_vocabularies_lock = threading.Lock()
 
 
 def compile(
@@ -75,13 +72,13 @@ def compile(
     tokenizer: Any,
     *,
     n_rows: int | None = None,
-    eos_token_ids: Iterable[int] | None = None,
+    eos_token_ids: int | Sequence[int] | None = None,
     tokenization: str = "any",
 ) -> Compiled:
     """Compile a constraint for a tokenizer, for engines that run their own decode loop.
 
     `n_rows` is the width of the model's output where it differs from the tokenizer's vocabulary; `eos_token_ids` are
-    the ids that end a text (default: the tokenizer's). A `Vocabulary` may stand for the tokenizer.
+    the ids that end a text besides the tokenizer's own. A `Vocabulary` may stand for the tokenizer.
 
     Raises ConstraintError (EmptyLanguage where this vocabulary can write no legal text), VocabularyError and
     InvalidOption.
@@ -93,8 +90,7 @@ def compile(
     made = as_constraint(constraint)
     if made is None:
         raise InvalidOption("constraint", "compile needs a constraint; free text (None) needs no mask.")
-    ends = None if eos_token_ids is None else tuple(sorted(set(eos_token_ids)))
-    vocabulary = vocabulary_of(tokenizer, n_rows=n_rows, eos_token_ids=ends)
+    vocabulary = Vocabulary.from_tokenizer(tokenizer, n_rows=n_rows, eos_token_ids=eos_token_ids)
     return compiled_for(made, vocabulary, tokenization)
 
 
@@ -115,47 +111,3 @@ def check_tokenization(tokenization: str) -> None:
             f"tokenization={tokenization!r} is not one of {', '.join(map(repr, TOKENIZATIONS))}.",
             (*TOKENIZATIONS, *_LATER),
         )
-
-
-def vocabulary_of(
-    tokenizer: Any,
-    *,
-    n_rows: int | None = None,
-    eos_token_ids: tuple[int, ...] | None = None,
-    model: Any = None,
-) -> Vocabulary:
-    """The tokenizer's vocabulary, made once for each tokenizer object, width and set of end ids.
-
-    A tokenizer whose number of tokens has changed since (tokens were added) is read anew.
-    """
-    if isinstance(tokenizer, Vocabulary):
-        return tokenizer
-    if n_rows is None and model is not None:
-        n_rows = output_rows(model)
-    key = (n_rows, eos_token_ids, _size_of(tokenizer))
-    with _vocabularies_lock:
-        try:
-            kept = _vocabularies.setdefault(tokenizer, {})
-        except TypeError:  # not hashable or not weakly referenceable
-            kept = {}
-        if key not in kept:
-            kept[key] = Vocabulary.from_tokenizer(tokenizer, n_rows=n_rows, eos_token_ids=eos_token_ids)
-        return kept[key]
-
-
-def output_rows(model: Any) -> int:
-    """How many rows the model's output has: its output matrix, else what its configuration says."""
-    head = model.get_output_embeddings() if hasattr(model, "get_output_embeddings") else None
-    weight = getattr(head, "weight", None)
-    if weight is not None:
-        return int(weight.shape[0])
-    config = model.config
-    return int((config.get_text_config() if hasattr(config, "get_text_config") else config).vocab_size)
-
-
-def _size_of(tokenizer: Any) -> int:
-    """A stamp that changes when tokens are added; never used as the vocabulary's size."""
-    try:
-        return len(tokenizer)
-    except TypeError:
-        return 0

@@ -1,9 +1,10 @@
 """A type or a schema as a model should see it: a JSON skeleton with a word for each kind of value.
 
-    {"name": text, "age": whole number, "languages": [text, …], "address": {"city": text, "zip": text or null}}
+    {"name": …, "age": whole number, "languages": […, …], "address": {"city": …, "zip": … or null}}
 
-A skeleton costs a fraction of the tokens of a JSON Schema, and a small model copies its shape and its blanks.
-Descriptions of fields stand beneath it. It only asks; what may be written is decided by the constraint.
+A skeleton costs a fraction of the tokens of a JSON Schema, and a small model copies its shape and its blanks. A text is
+"…", because small models copy a word such as "text" as the value. Descriptions of fields stand beneath it. It only
+asks; what may be written is decided by the constraint.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from typing import Any
 from domino_py.constraints.base import Constraint
 
 _WORDS: dict[Any, str] = {
-    str: "text",
+    str: "…",
     int: "whole number",
     float: "number",
     bool: "true or false",
@@ -38,7 +39,7 @@ _WORDS: dict[Any, str] = {
     object: "value",
 }
 _SCHEMA_WORDS = {
-    "string": "text",
+    "string": "…",
     "integer": "whole number",
     "number": "number",
     "boolean": "true or false",
@@ -120,7 +121,7 @@ class _Describer:
         if not isinstance(container, type) or not issubclass(container, Collection):
             return "value"
         if issubclass(container, Mapping):
-            return "{text: " + self.of_type(arguments[1] if len(arguments) > 1 else Any, path) + ", …}"
+            return "{…: " + self.of_type(arguments[1] if len(arguments) > 1 else Any, path) + ", …}"
         if issubclass(container, tuple) and arguments and arguments[-1] is not Ellipsis:
             return "[" + ", ".join(self.of_type(one, path) for one in arguments) + "]"
         return "[" + self.of_type(arguments[0] if arguments else Any, f"{path}[]") + ", …]"

@@ -6,25 +6,40 @@ record that fails is reported and does not stop the others.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from domino_py.arguments import as_constraint
-from domino_py.compilation import check_tokenization, vocabulary_of
+from domino_py.arguments import as_constraint, check_model
+from domino_py.compilation import check_tokenization
 from domino_py.extraction_prompt import ExtractionPrompt
 from domino_py.generation import GenerationResult, PreparedRow, prepare_row, run_rows
-from domino_py.options import Options, end_ids, resolve_options
+from domino_py.options import Options, resolve_options
 from domino_py.progress import progress_over
-from domino_py.records import Record, RecordLog, as_records
+from domino_py.records import Record, RecordError, RecordLog, as_records, read_json, write_json
 from domino_py.report import Report
 from tokenizer_align.errors import DominoError, InvalidOption
+from tokenizer_align.vocabulary import Vocabulary
 
 __all__ = ["Extractor", "FailedRecord", "Outcome", "extract"]
 
 DEFAULT_BATCH_SIZE = 8
+_DECIDING = (  # the options that can change an answer; the others change its speed or what is reported
+    "do_sample",
+    "temperature",
+    "top_k",
+    "top_p",
+    "min_p",
+    "typical_p",
+    "repetition_penalty",
+    "frequency_penalty",
+    "presence_penalty",
+    "truncate",
+    "exact",
+    "tokenization",
+    "max_new_tokens",
+)
 _CALL_OPTIONS = ("max_new_tokens", "speculate", "tokenization", "seed", "measure")
 
 
@@ -76,7 +91,8 @@ def extract(
     dataclass, TypedDict, …), a schema dict or a constraint. `instructions` say what else the model should know. With
     `out`, each record is written as a line of JSON once it is done; with `resume`, records that the file already
     holds are taken from it. `on_error`: "raise" (the default for one text) or "return" (the default for many: a
-    FailedRecord stands in the place of the object). Other options are those of `generate`; max_new_tokens is 512 by default, or what the model's context leaves.
+    FailedRecord stands in the place of the object). Other options are those of `generate`; max_new_tokens is 512 by
+    default, or what the model's context leaves.
 
     Returns the object, or a list of objects; with `return_report`, a pair with the Report (for many: of all together,
     without those taken from an earlier run's file).
@@ -109,28 +125,29 @@ class Extractor:
     """What is the same for all records of a run: model, constraint, prompt, checked options."""
 
     def __init__(self, model: Any, tokenizer: Any, type: Any, instructions: str | None = None, **options: Any) -> None:
+        check_model(model)
         constraint = as_constraint(type, "type")
         if constraint is None:
             raise InvalidOption("type", "extract needs a type, a schema or a constraint, not None.")
         call = {name: options.pop(name) for name in _CALL_OPTIONS if name in options}
-        self.options: Options = resolve_options(options, getattr(model, "generation_config", None), default_max_new_tokens=512, **call)
+        self.options: Options = resolve_options(
+            options, getattr(model, "generation_config", None), default_max_new_tokens=512, **call
+        )
         if self.options.num_return_sequences != 1:
             raise InvalidOption("num_return_sequences", "extract gives one object a text; pass num_return_sequences=1.")
         check_tokenization(self.options.tokenization)
         self.model, self.constraint, self._seed = model, constraint, call.get("seed")
         self.prompt = ExtractionPrompt(tokenizer, type, constraint, instructions)
-        ends = end_ids(tokenizer, model, self.options.eos_token_id)
-        self.vocabulary = vocabulary_of(tokenizer, eos_token_ids=ends, model=model)
+        self.vocabulary = Vocabulary.from_tokenizer(tokenizer, eos_token_ids=self.options.eos_token_id, model=model)
         # A budget or constraint that cannot work is the same for every record: found now, not once a record.
         prepare_row([0], constraint, self.vocabulary, model, self.options)
 
     @property
     def asked(self) -> str:
         """What is asked of each text, as far as it decides the answer; part of a record's hash."""
-        names = ("do_sample", "temperature", "top_k", "top_p", "min_p", "typical_p", "repetition_penalty")
-        settings = [getattr(self.options, name) for name in (*names, "max_new_tokens")]
+        settings = [getattr(self.options, name) for name in _DECIDING]
         constraint = (self.constraint.kind, self.constraint.source, self.constraint.options)
-        return repr((constraint, self.prompt.question, settings, self._seed))
+        return repr((constraint, self.prompt.question, settings, self.vocabulary.eos_token_ids, self._seed))
 
     def run(
         self,
@@ -207,20 +224,32 @@ class Extractor:
             line["error"] = {"type": failure.kind, "message": failure.message}
         if result is not None:
             name = "value" if failure is None else "refused"
-            line[name] = json.loads(result.text) if self._is_json else result.text
+            line[name] = self._written(result.text)
         return line
+
+    def _written(self, text: str) -> Any:
+        """A text as a line holds it: JSON as JSON, unless it is nested too deeply to be read."""
+        try:
+            return read_json(text) if self._is_json else text
+        except RecursionError:
+            return text
 
     @property
     def _is_json(self) -> bool:
         return self.constraint.kind in ("json", "json_schema", "type")
 
     def _resumed(self, record: Record, line: dict[str, Any]) -> Outcome:
-        """The outcome that an earlier run wrote down."""
+        """The outcome that an earlier run wrote down. Raises RecordError for a value that is none of this type."""
         if "error" in line:
             error = line["error"]
             return Outcome(record, failure=FailedRecord(record.index, record.id, error["type"], error["message"]))
-        text = json.dumps(line["value"], ensure_ascii=False) if self._is_json else line["value"]
-        return Outcome(record, self.constraint.parse(text))
+        text = write_json(line["value"]) if self._is_json else line["value"]
+        try:
+            return Outcome(record, self.constraint.parse(text))
+        except (ValueError, TypeError) as error:
+            raise RecordError(
+                f"the value that an earlier run wrote for {record.name} cannot be read: {error}"
+            ) from error
 
 
 def _failed(record: Record, error: Exception) -> FailedRecord:

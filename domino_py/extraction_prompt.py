@@ -20,6 +20,8 @@ class ExtractionPrompt:
     """Makes the token ids of the prompt for each text. `question` is the same for all of them."""
 
     def __init__(self, tokenizer: Any, type: Any, constraint: Constraint, instructions: str | None = None) -> None:
+        if instructions is not None and not isinstance(instructions, str):
+            raise InvalidOption("instructions", f"instructions must be text, not {instructions.__class__.__name__}.")
         self.tokenizer = tokenizer
         description = describe(type, constraint)
         lines = [instructions.strip()] if instructions and instructions.strip() else []

@@ -9,11 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from domino_py.arguments import constraints_for_rows
-from domino_py.compilation import check_tokenization, compiled_for, output_rows, vocabulary_of
+from domino_py.arguments import check_model, constraints_for_rows
+from domino_py.compilation import check_tokenization, compiled_for
 from domino_py.constraints.base import Constraint
 from domino_py.measures import report_of
-from domino_py.options import Options, end_ids, resolve_options
+from domino_py.options import Options, resolve_options
 from domino_py.prompts import prompts_to_ids
 from domino_py.report import Report
 from speculative.loop import DecodeOptions, RowRequest, RowResult, decode
@@ -92,6 +92,7 @@ def generate(
         result = domino.generate(model, tokenizer, "2 + 2 = ", domino.regex(r"[0-9]+"))
         result.text, result.report
     """
+    check_model(model)
     options = resolve_options(
         generation_options,
         getattr(model, "generation_config", None),
@@ -102,10 +103,9 @@ def generate(
         measure=measure,
     )
     check_tokenization(options.tokenization)
-    ends = end_ids(tokenizer, model, options.eos_token_id)
-    prompt_ids, batched = prompts_to_ids(prompt, tokenizer, output_rows(model))
+    vocabulary = Vocabulary.from_tokenizer(tokenizer, eos_token_ids=options.eos_token_id, model=model)
+    prompt_ids, batched = prompts_to_ids(prompt, tokenizer, vocabulary.n_rows)
     constraints = constraints_for_rows(constraint, len(prompt_ids), batched=batched)
-    vocabulary = vocabulary_of(tokenizer, eos_token_ids=ends, model=model)
     copies = options.num_return_sequences
     rows = [
         replace(prepared, row=index * copies + copy)
@@ -135,7 +135,7 @@ def prepare_row(
 
 
 def _budget(n_prompt_tokens: int, longest: int | None, options: Options, name: str) -> int:
-    """max_new_tokens of one prompt. The default yields to the model's context; a number that the caller gave does not."""
+    """max_new_tokens of one prompt: the default yields to the model's context, a number that was given does not."""
     if longest is None or n_prompt_tokens + options.max_new_tokens <= longest:
         return options.max_new_tokens
     room = longest - n_prompt_tokens
@@ -144,8 +144,8 @@ def _budget(n_prompt_tokens: int, longest: int | None, options: Options, name: s
     advice = f"Pass max_new_tokens={room} or less" if room > 0 else "Shorten the prompt"
     raise InvalidOption(
         "max_new_tokens",
-        f"{name} has {n_prompt_tokens} tokens and max_new_tokens is {options.max_new_tokens}, but the model's context is "
-        f"{longest} tokens. {advice}.",
+        f"{name} has {n_prompt_tokens} tokens and max_new_tokens is {options.max_new_tokens}, but the model's "
+        f"context is {longest} tokens. {advice}.",
     )
 
 

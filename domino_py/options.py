@@ -8,14 +8,14 @@ is noted in the report.
 
 from __future__ import annotations
 
+import math
 import secrets
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from tokenizer_align.errors import InvalidOption
-
 
 DEFAULT_MAX_NEW_TOKENS = 256
 
@@ -32,9 +32,13 @@ class _Rule:
     ours: bool = False
 
 
+_LOWEST_TEMPERATURE = 1e-30  # scores divided by less leave the range of float32
+
 _RULES: dict[str, _Rule] = {
     "do_sample": _Rule(bool, False, "True or False", lambda v: True),
-    "temperature": _Rule(float, 1.0, "above 0", lambda v: v > 0, sampling_only=True),
+    "temperature": _Rule(
+        float, 1.0, f"{_LOWEST_TEMPERATURE} or more", lambda v: v >= _LOWEST_TEMPERATURE, sampling_only=True
+    ),
     "top_k": _Rule(int, 50, "0 (off) or more", lambda v: v >= 0, sampling_only=True),
     "top_p": _Rule(float, 1.0, "above 0 and at most 1", lambda v: 0 < v <= 1, sampling_only=True),
     "min_p": _Rule(float, None, "from 0 to 1", lambda v: 0 <= v <= 1, sampling_only=True),
@@ -125,10 +129,10 @@ def resolve_options(
         _refuse_unknown(name)
     values: dict[str, Any] = {}
     notes: list[str] = []
-    for name, rule in _RULES.items():
+    for name, rule in _RULES.items():  # do_sample is the first: greedy, the model's settings for sampling say nothing
         value = given.get(name)
         source = "option"
-        if value is None and not rule.ours:
+        if value is None and not rule.ours and (values.get("do_sample") or not rule.sampling_only):
             value, source = getattr(generation_config, name, None), "model.generation_config"
         values[name] = rule.default if value is None else _checked(name, value, rule, source)
     if values["num_return_sequences"] > 1 and not values["do_sample"]:
@@ -150,7 +154,9 @@ def resolve_options(
         raise InvalidOption("measure", f"measure must be 'light' or 'full', not {measure!r}.")
     return Options(
         **values,
-        max_new_tokens=default_max_new_tokens if max_new_tokens is None else _whole("max_new_tokens", max_new_tokens, 1),
+        max_new_tokens=_whole(
+            "max_new_tokens", default_max_new_tokens if max_new_tokens is None else max_new_tokens, 1
+        ),
         max_new_tokens_given=max_new_tokens is not None,
         speculate=speculate,
         tokenization=tokenization,
@@ -159,21 +165,6 @@ def resolve_options(
         eos_token_id=_ids(given.get(_END_IDS), _END_IDS),
         notes=tuple(notes),
     )
-
-
-def end_ids(tokenizer: Any, model: Any, given: Iterable[int] = ()) -> tuple[int, ...]:
-    """All ids that end a text: the caller's, the model's generation_config's and the tokenizer's, together, sorted.
-
-    Models name several (end of text, end of turn), and not all of them in one place; one that is left out would be
-    ordinary vocabulary in the middle of a text.
-    """
-    found = set(given)
-    for value in (
-        getattr(getattr(model, "generation_config", None), "eos_token_id", None),
-        getattr(tokenizer, "eos_token_id", None),
-    ):
-        found.update(_ids(value, _END_IDS))
-    return tuple(sorted(found))
 
 
 def _refuse_unknown(name: str) -> None:
@@ -195,10 +186,11 @@ def _checked(name: str, value: Any, rule: _Rule, source: str) -> Any:
     right = isinstance(value, wanted) and (wanted is bool or not isinstance(value, bool))
     if wanted is float and isinstance(value, int) and not isinstance(value, bool):
         value, right = float(value), True
-    if right and value == value and rule.test(value):
+    if right and not (wanted is float and not math.isfinite(value)) and rule.test(value):
         return value
     where = "" if source == "option" else f" (from {source})"
-    advice = " For the most likely text use do_sample=False." if name == "temperature" and value in (0, 0.0) else ""
+    cold = name == "temperature" and right and 0 <= value < _LOWEST_TEMPERATURE
+    advice = " For the most likely text use do_sample=False." if cold else ""
     raise InvalidOption(name, f"{name}={value!r}{where} must be {_a(wanted)}, {rule.range_text}.{advice}")
 
 

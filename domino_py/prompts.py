@@ -71,15 +71,22 @@ def _to_ids(prompt: Any, tokenizer: Any, name: str) -> list[int]:
 
 def encode_text(tokenizer: Any, text: str, name: str = "prompt") -> list[int]:
     """Token ids of a text, with the special tokens that the tokenizer adds by default."""
+    _check_surrogates(text, name)
+    if callable(tokenizer):
+        return [int(i) for i in tokenizer(text)["input_ids"]]
+    if not hasattr(tokenizer, "encode"):
+        raise InvalidOption(name, f"{name} is text, but {type(tokenizer).__name__} cannot encode it; pass token ids.")
+    encoded = tokenizer.encode(text)
+    return [int(i) for i in getattr(encoded, "ids", encoded)]
+
+
+def _check_surrogates(text: str, name: str) -> None:
     try:
         text.encode("utf-8")
     except UnicodeEncodeError as error:
         raise InvalidOption(
             name, f"{name} holds a lone surrogate at position {error.start}, which no tokenizer can read."
         ) from None
-    if callable(tokenizer):
-        return [int(i) for i in tokenizer(text)["input_ids"]]
-    return [int(i) for i in getattr(tokenizer.encode(text), "ids", None) or tokenizer.encode(text)]
 
 
 def encode_chat(tokenizer: Any, messages: list[dict[str, Any]], name: str = "prompt") -> list[int]:
@@ -87,8 +94,11 @@ def encode_chat(tokenizer: Any, messages: list[dict[str, Any]], name: str = "pro
     for index, message in enumerate(messages):
         if "role" not in message or "content" not in message:
             raise InvalidOption(
-                name, f"message {index} of {name} needs the keys 'role' and 'content'; it has {sorted(message)}."
+                name,
+                f"message {index} of {name} needs the keys 'role' and 'content'; it has {sorted(map(str, message))}.",
             )
+        if isinstance(message["content"], str):
+            _check_surrogates(message["content"], f"message {index} of {name}")
     if not has_chat_template(tokenizer):
         raise InvalidOption(
             name, f"{name} is a list of chat messages, but the tokenizer has no chat template; pass text instead."

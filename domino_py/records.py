@@ -13,13 +13,16 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO
 
 from tokenizer_align.errors import DominoError
 
-__all__ = ["Record", "RecordError", "RecordLog", "as_records", "read_records"]
+__all__ = ["Record", "RecordError", "RecordLog", "as_records", "read_json", "read_records", "write_json"]
+
+_BEGINNING = b'{"index": '  # of every line of a log
 
 
 class RecordError(DominoError, ValueError):
@@ -53,13 +56,16 @@ class RecordLog:
 
     def __init__(self, path: str | os.PathLike[str], *, resume: bool = True) -> None:
         self.path = Path(path)
-        self.path.parent.mkdir(parents=True, exist_ok=True)
         self.finished: dict[int, dict[str, Any]] = {}
-        if resume and self.path.exists():
-            self._recover()
-        elif self.path.exists():
-            self.path.unlink()
-        self._file: BinaryIO = self.path.open("ab")
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            if resume and self.path.exists():
+                self._recover()
+            elif self.path.exists():
+                self.path.unlink()
+            self._file: BinaryIO = self.path.open("ab")
+        except OSError as error:
+            raise RecordError(f"{self.path} cannot be written: {error.strerror or error}.") from error
 
     def __enter__(self) -> RecordLog:
         return self
@@ -87,7 +93,7 @@ class RecordLog:
 
     def append(self, line: dict[str, Any]) -> None:
         """Write one line, whole and durable."""
-        self._file.write(json.dumps(line, ensure_ascii=False, default=str).encode("utf-8", "backslashreplace") + b"\n")
+        self._file.write(write_json(line).encode("utf-8", "backslashreplace") + b"\n")
         self._file.flush()
         os.fsync(self._file.fileno())
         self.finished[int(line["index"])] = line
@@ -99,19 +105,56 @@ class RecordLog:
         for number, raw in enumerate(whole.splitlines(), 1):
             if not raw.strip():
                 continue
-            try:
-                line = json.loads(raw)
-                index = line["index"]
-            except (ValueError, KeyError, TypeError):
-                raise RecordError(
-                    f"{self.path}, line {number}: not a line of an extraction. Write to another file, or begin this "
-                    "one anew with resume=False."
-                ) from None
-            self.finished[int(index)] = line
-        if len(whole) != len(data):  # only now that the file is known to be a log
+            line = _finished_line(raw)
+            if line is None:
+                raise self._no_log(number)
+            self.finished[line["index"]] = line
+        rest = data[len(whole) :]
+        if rest:  # only now that the file is known to be a log
+            if not self.finished and not (rest.startswith(_BEGINNING) or _BEGINNING.startswith(rest)):
+                raise self._no_log(1)
             with self.path.open("r+b") as file:
                 file.truncate(len(whole))
                 os.fsync(file.fileno())
+
+    def _no_log(self, number: int) -> RecordError:
+        return RecordError(
+            f"{self.path}, line {number}: not a line of an extraction. Write to another file, or begin this one anew "
+            "with resume=False."
+        )
+
+
+def _finished_line(raw: bytes) -> dict[str, Any] | None:
+    """The line if it is one of an extraction: with an index, a hash, and a value or an error."""
+    try:
+        line = read_json(raw)
+    except ValueError:
+        return None
+    if not isinstance(line, dict) or not isinstance(line.get("index"), int) or "hash" not in line:
+        return None
+    error = line.get("error")
+    told = isinstance(error, dict) and isinstance(error.get("type"), str) and isinstance(error.get("message"), str)
+    return line if told or ("error" not in line and "value" in line) else None
+
+
+def read_json(text: str | bytes) -> Any:
+    """JSON with exact numbers: 0.10 and 1e999 stay what they are."""
+    return json.loads(text, parse_float=Decimal)
+
+
+def write_json(value: Any) -> str:
+    """JSON on one line, lone surrogates as they are, `Decimal` as the number that was read."""
+    if isinstance(value, Decimal):
+        return str(value)
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{_text(key)}: {write_json(item)}" for key, item in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(write_json, value)) + "]"
+    return _text(value)
+
+
+def _text(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str)
 
 
 def read_records(path: str | os.PathLike[str], *, text_field: str = "text", id_field: str = "id") -> Iterator[Record]:

@@ -141,7 +141,8 @@ def _costliest(interventions: tuple[Intervention, ...], limit: int) -> list[Inte
 
 def _passes(report: Report) -> str:
     per_pass = report.tokens_per_pass
-    return str(report.forward_passes) + ("" if per_pass is None else f", {per_pass:.2f} tokens a pass")
+    count = str(report.forward_passes) if report.n_texts == 1 else f"{report.forward_passes}, counted for each text"
+    return count + ("" if per_pass is None else f", {per_pass:.2f} tokens a pass")
 
 
 def _drafts(report: Report) -> str:

@@ -52,19 +52,28 @@ class Choice:
     is_fallback: bool = False
 
 
-@dataclass(slots=True)
 class _Target:
-    """The distribution p at a position: scores of all tokens, and the candidates that truncation leaves (None: all)."""
+    """The distribution p at a position; for plain greedy decoding the model's own, whose scores may stay unread.
 
-    scores: Scores
-    kept: Ids | None
-    kept_scores: Scores
-    log_normalizer: float
+    Args:
+        scores: all scores of p; None: the position's.
+        kept: the candidates that truncation leaves, ascending; None: all.
+        log_normalizer: over the candidates.
+    """
+
+    def __init__(self, position: Position, scores: Scores | None, kept: Ids | None, log_normalizer: float) -> None:
+        self._position, self._scores = position, scores
+        self.kept, self.log_normalizer = kept, log_normalizer
+
+    @property
+    def scores(self) -> Scores:
+        return self._position.scores if self._scores is None else self._scores
 
     def logprob(self, token_id: int) -> float:
         if self.kept is not None and not _contains(self.kept, token_id):
             return -math.inf
-        return float(self.scores[token_id]) - self.log_normalizer
+        score = self._position.score(token_id) if self._scores is None else float(self._scores[token_id])
+        return score - self.log_normalizer
 
     def among(self, legal: Bits) -> tuple[Ids, Scores]:
         """Return the legal candidates and their scores; maybe none."""
@@ -140,14 +149,13 @@ def _take_first_that_fits(
 def _want(position: Position, history: History, key: NoiseKey, options: DecodeOptions) -> tuple[_Target, int]:
     """Return p and the unconstrained choice."""
     if not options.penalizes and not options.do_sample:
-        scores = position.scores
-        return _Target(scores, None, scores, position.log_normalizer), position.best
+        return _Target(position, None, None, position.log_normalizer), position.best
     scores = penalize(position.scores, history, options) if options.penalizes else position.scores
     if not options.do_sample:
-        return _Target(scores, None, scores, log_sum_exp(scores)), int(scores.argmax())
+        return _Target(position, scores, None, log_sum_exp(scores)), int(scores.argmax())
     scores = scale(scores, options)
     kept, kept_scores = truncate(None, scores, options)
-    return _Target(scores, kept, kept_scores, log_sum_exp(kept_scores)), _best(kept, kept_scores, key, options)
+    return _Target(position, scores, kept, log_sum_exp(kept_scores)), _best(kept, kept_scores, key, options)
 
 
 def _choose_legal(target: _Target, legal: Bits, key: NoiseKey, options: DecodeOptions) -> _LegalChoice:
@@ -192,7 +200,7 @@ def margin(position: Position, history: History, key: NoiseKey, options: DecodeO
 
 
 def _model_logprob(position: Position, token_id: int) -> float:
-    return float(position.scores[token_id]) - position.log_normalizer
+    return position.score(token_id) - position.log_normalizer
 
 
 def _contains(ids: Ids, token_id: int) -> bool:

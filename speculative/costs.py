@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import bisect
 import math
+import threading
 from collections import deque
 from statistics import median
 
@@ -24,12 +25,13 @@ _LATEST_OF_ALL = 31
 
 
 class PassCosts:
-    """Cost of a pass in seconds (in passes of one token, until one was measured)."""
+    """Cost of a pass in seconds (in passes of one token, until one was measured); shared by threads."""
 
     def __init__(self, device_type: str, is_half: bool) -> None:
         shape = "accelerator" if device_type != "cpu" else "cpu-half" if is_half else "cpu-float32"
         self._sizes = [size for size, _ in _SHAPES[shape]]
         self._shape = [cost for _, cost in _SHAPES[shape]]
+        self._lock = threading.Lock()
         self._measured: dict[int, deque[float]] = {}  # size -> latest seconds / shape
         self._latest: deque[float] = deque(maxlen=_LATEST_OF_ALL)
         self._points: list[tuple[float, float]] | None = []  # (log2 size, seconds / shape), by size
@@ -37,9 +39,10 @@ class PassCosts:
     def observe(self, n_tokens: int, elapsed_s: float) -> None:
         """Take in one pass over `n_tokens` tokens in all rows together."""
         ratio = elapsed_s / self._assumed(n_tokens)
-        self._measured.setdefault(n_tokens, deque(maxlen=_LATEST)).append(ratio)
-        self._latest.append(ratio)
-        self._points = None
+        with self._lock:
+            self._measured.setdefault(n_tokens, deque(maxlen=_LATEST)).append(ratio)
+            self._latest.append(ratio)
+            self._points = None
 
     def cost(self, n_tokens: int) -> float:
         """Return what a pass over this many tokens is expected to cost."""
@@ -56,12 +59,7 @@ class PassCosts:
 
     def _correction(self, n_tokens: int) -> float:
         """Measured over assumed cost, between the two nearest measured sizes by log size."""
-        if self._points is None:
-            scale = median(self._latest)
-            self._points = sorted(
-                (math.log2(size), median([*ratios, scale, scale])) for size, ratios in self._measured.items()
-            )
-        points = self._points
+        points = self._current_points()
         if not points:
             return 1.0
         place = math.log2(n_tokens)
@@ -72,3 +70,12 @@ class PassCosts:
             return points[-1][1]
         (x0, y0), (x1, y1) = points[index - 1], points[index]
         return y0 + (y1 - y0) * (place - x0) / (x1 - x0)
+
+    def _current_points(self) -> list[tuple[float, float]]:
+        with self._lock:
+            if self._points is None:
+                scale = median(self._latest)
+                self._points = sorted(
+                    (math.log2(size), median([*ratios, scale, scale])) for size, ratios in self._measured.items()
+                )
+            return self._points

@@ -7,6 +7,7 @@ positions are computed there and fetched together; a row is fetched when a mask 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,24 +16,28 @@ import numpy.typing as npt
 from speculative.sampling import log_sum_exp
 from tokenizer_align.errors import DominoError
 
-__all__ = ["PassLogits", "Position", "summarize"]
+__all__ = ["PassLogits", "Position", "Tops", "find_tops"]
 
 
 class PassLogits:
     """Logits of one pass, float[n_batch, n_positions, n_rows] on any device."""
 
-    def __init__(self, logits: Any, *, fetch_all: bool = False) -> None:
-        """Take a pass's logits; `fetch_all` where every row will be read anyway (sampling, penalties)."""
+    def __init__(self, logits: Any, *, in_place: bool) -> None:
+        """Take a pass's logits.
+
+        Args:
+            in_place: read them here row by row, as a view where they are on the CPU, else fetched at once; False: have
+                the best tokens found where the logits are, and fetch only rows that are asked for.
+        """
         import torch
 
         self._logits = logits
         self._array: npt.NDArray[np.float32] | None = None
-        self._best: list[list[int]] = []
-        self._lse: list[list[float]] = []
-        if fetch_all or logits.device.type == "cpu":
+        self._tops: Tops | None = None
+        if in_place:
             self._array = logits.to(torch.float32).cpu().numpy()
         else:
-            self._best, self._lse = summarize(logits)
+            self._tops = find_tops(logits)
 
     @property
     def n_rows(self) -> int:
@@ -49,22 +54,33 @@ class PassLogits:
         fetched: npt.NDArray[np.float32] = self._logits[row, column].float().cpu().numpy()
         return fetched
 
-    def best(self, row: int, column: int) -> int:
-        """Return the lowest id among the highest scores."""
-        if self._array is not None:
-            return int(self._array[row, column].argmax())
-        found = self._best[row][column]
-        return found if found < self._logits.shape[-1] else 0  # no score equals the top one: not a number
+    def best(self, row: int, column: int) -> tuple[int, float]:
+        """Return the lowest id among the highest scores, and that score (not a number if any score is none)."""
+        if self._tops is None:
+            scores = self.scores(row, column)
+            best = int(scores.argmax())
+            return best, float(scores[best])
+        best = self._tops.ids[row][column]
+        return (best if best < self.n_rows else 0), self._tops.scores[row][column]
 
     def log_normalizer(self, row: int, column: int) -> float:
         """Return log of the sum of exp of the scores."""
-        if self._array is not None:
-            return log_sum_exp(self._array[row, column])
-        return float(self._lse[row][column])
+        if self._tops is None:
+            return log_sum_exp(self.scores(row, column))
+        return self._tops.log_normalizers[row][column]
 
 
-def summarize(logits: Any) -> tuple[list[list[int]], list[list[float]]]:
-    """Return the best ids and log-normalizers of float[n_batch, n_positions, n_rows], computed where the logits are.
+@dataclass(frozen=True, slots=True)
+class Tops:
+    """Best ids, their scores, and log-normalizers: each a list [n_batch][n_positions]."""
+
+    ids: list[list[int]]
+    scores: list[list[float]]
+    log_normalizers: list[list[float]]
+
+
+def find_tops(logits: Any) -> Tops:
+    """Summarize float[n_batch, n_positions, n_rows] where the logits are.
 
     The lowest id among equals is the best, as with numpy's argmax (torch's makes no promise); where no score equals the
     highest (it is not a number) the id is n_rows.
@@ -73,32 +89,38 @@ def summarize(logits: Any) -> tuple[list[list[int]], list[list[float]]]:
 
     exact = logits.to(torch.float32)
     ids = torch.arange(exact.shape[-1], device=exact.device)
-    best = torch.where(exact == exact.amax(-1, keepdim=True), ids, exact.shape[-1]).amin(-1)
-    return best.tolist(), exact.logsumexp(-1).tolist()
+    top = exact.amax(-1)
+    best = torch.where(exact == top[..., None], ids, exact.shape[-1]).amin(-1)
+    return Tops(best.tolist(), top.tolist(), exact.logsumexp(-1).tolist())
 
 
 class Position:
     """The model's scores at one place of one row, each number computed when first asked for."""
 
-    __slots__ = ("_column", "_logits", "_lse", "_row", "_scores", "best")
+    __slots__ = ("_column", "_logits", "_lse", "_row", "_scores", "best", "best_score")
 
     def __init__(self, logits: PassLogits, row: int, column: int) -> None:
         self._logits, self._row, self._column = logits, row, column
         self._scores: npt.NDArray[np.float32] | None = None
         self._lse: float | None = None
-        self.best = logits.best(row, column)
+        self.best, self.best_score = logits.best(row, column)
 
     def check(self, step: int) -> None:
         """Raise DominoError unless the best score is a finite number."""
-        top = float(self.scores[self.best]) if self._logits._array is not None else self.log_normalizer
-        if not math.isfinite(top):
+        if not math.isfinite(self.best_score):
             raise DominoError(
-                f"the model's logits at output position {step} are not finite (best score {top}). Half precision on "
-                "this device, a damaged checkpoint or an attention mask that hides everything are common causes."
+                f"the model's logits at output position {step} are not finite (best score {self.best_score}). Half "
+                "precision on this device, a damaged checkpoint or an attention mask that hides everything are common "
+                "causes."
             )
+
+    def score(self, token_id: int) -> float:
+        """Return one token's score; that of the best costs nothing."""
+        return self.best_score if token_id == self.best else float(self.scores[token_id])
 
     @property
     def scores(self) -> npt.NDArray[np.float32]:
+        """All scores, float32[n_rows]; not to be written to."""
         if self._scores is None:
             self._scores = self._logits.scores(self._row, self._column)
         return self._scores

@@ -30,6 +30,7 @@ from tokenizer_align.errors import VocabularyError
 __all__ = ["DecodeOptions", "RowRequest", "RowResult", "decode", "score"]
 
 OnTokens = Callable[[int, list[int]], object]
+OnFinish = Callable[[int, RowResult], object]
 _DEFAULT_OPTIONS = DecodeOptions()
 # Passes of different width differ by this much in the best score's lead (ENGINES: 1e-4 in float32; in bfloat16 choices
 # flipped at leads up to 0.25).
@@ -42,12 +43,14 @@ def decode(
     rows: Sequence[RowRequest],
     options: DecodeOptions = _DEFAULT_OPTIONS,
     on_tokens: OnTokens | None = None,
+    on_finish: OnFinish | None = None,
 ) -> list[RowResult]:
     """Write one text a request, all in one batch; results in the order of the requests.
 
     Args:
         model: any transformers causal language model.
         on_tokens: called with the index into `rows` and the new token ids (without the end), as they are decided.
+        on_finish: called with the index into `rows` and the result, as soon as a row is finished.
 
     Raises:
         BudgetTooSmall, VocabularyError, DominoError: before any pass, where a request cannot be met.
@@ -57,7 +60,7 @@ def decode(
     policy = policy_of(model, runner.device.type, str(runner.dtype))
     states = [Row(index, request, vocabulary, options, policy.layout) for index, request in enumerate(rows)]
     planner = DraftPlanner(vocabulary, options, policy, can_drop=runner.plan.can_drop)
-    batch = _Batches(runner, vocabulary, options, planner, policy, on_tokens)
+    batch = _Batches(runner, vocabulary, options, planner, policy, on_tokens, on_finish)
     with runner.ready():
         running = [row for row in states if row.finish is None]
         if runner.can_batch:
@@ -79,10 +82,12 @@ class _Batches:
         planner: DraftPlanner,
         policy: DraftPolicy,
         on_tokens: OnTokens | None,
+        on_finish: OnFinish | None,
     ) -> None:
         self._runner, self._vocabulary, self._planner, self._policy = runner, vocabulary, planner, policy
-        self._on_tokens = on_tokens
-        self._fetch_all = options.do_sample or options.penalizes
+        self._on_tokens, self._on_finish = on_tokens, on_finish
+        # Sampling and penalties need every score; greedy decoding on an accelerator mostly needs the best one.
+        self._reads_all = runner.device.type == "cpu" or options.do_sample or options.penalizes
         self._near_tie: float | None = None
         if options.exact and runner.plan.can_drop:
             self._near_tie = _NEAR_TIE.get(str(runner.dtype), 2e-4) / (options.temperature if options.do_sample else 1)
@@ -112,13 +117,15 @@ class _Batches:
             elapsed = time.perf_counter() - started
             for row in rows:
                 row.statistics.total_s += elapsed / len(rows)
+                if row.finish is not None and self._on_finish is not None:
+                    self._on_finish(row.index, _result(row))
             rows = [rows[index] for index in going]
 
     def _pass(self, rows: list[Row], columns: Columns, cache: Any, is_prompt: bool) -> list[int]:
         """Run one pass and decide; return how many drafted tokens of each row stay in the cache."""
         block = columns.block([row.head for row in rows], [row.run_ids for row in rows])
         started = time.perf_counter()
-        logits = PassLogits(self._runner.run(block, cache), fetch_all=self._fetch_all)
+        logits = PassLogits(self._runner.run(block, cache), in_place=self._reads_all)
         elapsed = time.perf_counter() - started
         if logits.n_rows != self._vocabulary.n_rows:
             raise VocabularyError(

@@ -34,8 +34,11 @@ class CausalModel:
 
     @property
     def device(self) -> Any:
-        """Where the input ids go: the device of the embeddings (layers may be spread)."""
-        return self.model.get_input_embeddings().weight.device
+        """Where the input ids go: the device of the embeddings (layers may be spread, or kept away until needed)."""
+        import torch
+
+        device = self.model.get_input_embeddings().weight.device
+        return torch.device("cpu") if device.type == "meta" else device
 
     @property
     def dtype(self) -> Any:

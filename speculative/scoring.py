@@ -40,13 +40,13 @@ def score(
         for start in range(0, len(ids), _CHUNK):
             piece = list(ids[start : start + _CHUNK])
             block = columns.block([head], [piece[:-1]])
-            logits = PassLogits(runner.run(block, cache))
+            logits = PassLogits(runner.run(block, cache), in_place=True)
             columns.settle([len(piece) - 1])
             for column, token in enumerate(piece):
                 position = logits.position(0, column)
                 position.check(start + column)
                 if options is None:
-                    found.append(float(position.scores[token]) - position.log_normalizer)
+                    found.append(position.score(token) - position.log_normalizer)
                 else:
                     scores = penalize(position.scores, history, options) if options.penalizes else position.scores
                     scores = scale(np.asarray(scores), options)

@@ -13,7 +13,7 @@ import pytest
 
 import domino_py as domino
 from domino_py.bench import cli, peers
-from domino_py.bench.measure import Plan, measure, n_steps_of
+from domino_py.bench.measure import Plan, measure, n_steps_of, time_of
 from domino_py.bench.methods import Free, Naive, Setting, own_methods
 from domino_py.bench.naive import NaiveCompiled, compile_naive
 from domino_py.bench.quality import Judge
@@ -110,6 +110,22 @@ def test_terminals_start_where_a_second_scanner_says() -> None:
     assert starts == [sum(lengths[:i]) for i in range(len(lengths))]
 
 
+def test_split_gives_the_terminals_and_the_rest_of_one_that_is_begun(setting: Setting) -> None:
+    terminals = JsonTerminals(setting.vocabulary)
+    assert terminals.split(BETWEEN, b'{"a": -1.5,true}') == terminals_of(b'{"a": -1.5,true}')
+    assert terminals.split(STRING, b'b c": {}') == [b'b c"', b":", b" ", b"{", b"}"]
+    assert terminals.split(BETWEEN, b"") == [] == OneTerminal(setting.vocabulary).split(0, b"")
+
+
+def test_naive_shortest_text_fits_the_budget_it_names(setting: Setting) -> None:
+    workload = small("extract")
+    method = Naive(setting)
+    method.prepare(workload)
+    n_needed = compile_naive(workload, setting.vocabulary).shortest_n_tokens()
+    run = method.run(dataclasses.replace(workload, max_new_tokens=n_needed), [5, 6, 7])
+    assert len(run.token_ids) <= n_needed and workload.constraint().matches(setting.vocabulary.decode(run.token_ids))
+
+
 def test_a_regex_is_one_terminal(setting: Setting) -> None:
     terminals = OneTerminal(setting.vocabulary)
     assert (terminals.inside(terminals.after(0, b'{"')) == 0xFFFFFFFF).all()
@@ -196,6 +212,12 @@ def test_free_generation_has_as_many_tokens_as_the_longest_output(setting: Setti
     run = Free(setting).run([5, 6, 7], 9)
     assert len(run.token_ids) == len(run.token_times_s) == run.forward_passes == 9
     assert list(run.token_times_s) == sorted(run.token_times_s) and run.token_times_s[-1] <= run.elapsed_s
+
+
+def test_time_of_reads_the_free_text_and_goes_on_at_its_pace() -> None:
+    free = Run((7, 7, 7), 0.9, 3, token_times_s=(0.5, 0.6, 0.8))
+    assert [time_of(free, n) for n in (1, 2, 3)] == [0.5, 0.6, 0.8]
+    assert time_of(free, 5) == pytest.approx(0.8 + 2 * 0.15)
 
 
 def test_quality_agrees_with_the_report(setting: Setting) -> None:
@@ -301,6 +323,18 @@ def test_plot_is_drawn_where_matplotlib_is_installed(cells: dict[tuple[str, str]
     assert (tmp_path / "bench.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_missing_matplotlib_is_a_clear_message(
+    cells: dict[tuple[str, str], Cell], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import sys
+
+    from domino_py.bench.plot import draw
+
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(domino.DominoError, match="pip install matplotlib"):
+        draw(results_of(list(cells.values())), tmp_path / "bench.png")
+
+
 def test_missing_peers_are_named_and_left_out(setting: Setting, monkeypatch: pytest.MonkeyPatch) -> None:
     import builtins
     import sys
@@ -352,6 +386,8 @@ def test_command_writes_its_files(
 def test_command_refuses_unknown_names_and_options(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(InvalidOption, match="phone"):
         cli.run(["--workload", "fone"])
+    with pytest.raises(InvalidOption, match="wall, cpu"):
+        cli.run(["--clock", "sun"])
     assert cli.run(["--no-such-option"]) == 2
     assert cli.run(["--help"]) == 0 and "--quick" in capsys.readouterr().out
 

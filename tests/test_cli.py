@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from domino_py.cli.app import app
-from domino_py.cli.loading import NotFound, load_schema
+from domino_py.cli.loading import NotFound, load_model, load_schema
 from tests.tiny import tiny_model, tiny_tokenizer
 from tokenizer_align.errors import DominoError
 
@@ -125,6 +125,34 @@ def test_check_names_every_problem_and_says_whether_a_text_is_legal(schema_file:
 def test_schemas_that_cannot_be_loaded_say_why(name: str, message: str) -> None:
     with pytest.raises(NotFound, match=message):
         load_schema(name)
+
+
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [("def f(:", "SyntaxError"), ("raise RuntimeError('boom')", "boom"), ("import no_such_package", "no_such_package")],
+)
+def test_files_that_cannot_be_run_say_why(tmp_path: Path, code: str, message: str) -> None:
+    """Regression: a traceback, and the exit code of failed records."""
+    path = tmp_path / "broken.py"
+    path.write_text(code)
+    with pytest.raises(NotFound, match=message):
+        load_schema(f"{path}:P")
+    with pytest.raises(NotFound, match="cannot be imported"):
+        load_schema(".relative:P")
+
+
+def test_a_device_that_is_not_there_is_named(model_folder: str) -> None:
+    with pytest.raises(NotFound, match="--device nonsense"):
+        load_model(model_folder, device="nonsense")
+
+
+def test_the_input_is_never_written_over(model_folder: str, schema_file: str, tmp_path: Path) -> None:
+    texts = tmp_path / "in.jsonl"
+    texts.write_text('{"text": "a"}\n')
+    call = ("extract", str(texts), "--schema", schema_file, "--out", str(texts), "--restart", "--model", model_folder)
+    with pytest.raises(DominoError, match="the input itself"):
+        invoke(*call)
+    assert texts.read_text() == '{"text": "a"}\n'
 
 
 def test_types_come_from_modules_and_files(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import textwrap
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, Literal
 
@@ -142,6 +143,50 @@ def test_a_file_may_be_extended_but_not_reinterpreted(model: Any, tokenizer: Any
         domino.extract(model, tokenizer, ["one", "two"], Answer, out=out, instructions="Be strict.")
     assert len(domino.extract(model, tokenizer, ["eins"], Answer, out=out, resume=False)) == 1
     assert len(lines_of(out)) == 1
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        {"frequency_penalty": 1.0},
+        {"presence_penalty": 1.0},
+        {"truncate": "masked"},
+        {"exact": True},
+        {"eos_token_id": 390},
+    ],
+)
+def test_no_setting_that_changes_answers_is_mixed(model: Any, tokenizer: Any, tmp_path: Path, option: Any) -> None:
+    """Regression: answers made with other penalties were taken for those of this call."""
+    domino.extract(model, tokenizer, ["a"], Answer, out=tmp_path / "o.jsonl")
+    with pytest.raises(domino.DominoError, match="other settings"):
+        domino.extract(model, tokenizer, ["a"], Answer, out=tmp_path / "o.jsonl", **option)
+
+
+def test_resumed_values_are_those_of_the_first_run(model: Any, tokenizer: Any, tmp_path: Path) -> None:
+    out = tmp_path / "o.jsonl"
+    price = domino.of_type(Literal["x"]) | domino.of_type(Decimal)
+    for constraint in (domino.of_type(Decimal), domino.json(), price):
+        domino.extract(model, tokenizer, ["a"], constraint, out=out, resume=False, max_new_tokens=24)
+        line = lines_of(out)[0]
+        exact = "0.10000000000000000001"
+        written = json.dumps(line | {"value": 0}).replace('"value": 0', f'"value": {exact}')
+        if constraint is not price:  # a union of constraints is a text
+            out.write_text(written + "\n")
+            again = domino.extract(model, tokenizer, ["a"], constraint, out=out, max_new_tokens=24)
+            assert again == [constraint.parse(exact)]
+
+
+def test_a_value_of_another_type_in_the_file_is_named(model: Any, tokenizer: Any, tmp_path: Path) -> None:
+    out = tmp_path / "o.jsonl"
+    domino.extract(model, tokenizer, ["a"], Answer, out=out)
+    out.write_text(json.dumps(lines_of(out)[0] | {"value": 5}) + "\n")
+    with pytest.raises(domino.DominoError, match="record 0 cannot be read"):
+        domino.extract(model, tokenizer, ["a"], Answer, out=out)
+
+
+def test_instructions_are_text(model: Any, tokenizer: Any) -> None:
+    with pytest.raises(domino.InvalidOption, match="instructions must be text, not int"):
+        domino.extract(model, tokenizer, "a", Answer, instructions=5)
 
 
 def test_a_killed_run_loses_and_repeats_nothing(model: Any, tokenizer: Any, tmp_path: Path) -> None:

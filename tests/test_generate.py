@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import random
 from typing import Any, Literal
 
 import pytest
@@ -171,6 +172,8 @@ def test_full_measure_gives_the_gap_and_the_tax(model: Any, tokenizer: Any) -> N
         (("x", "[0-9]+"), {}, domino.InvalidOption, r"regex\('\[0-9\]\+'\)"),
         (("x", ["yes", "no"]), {}, domino.InvalidOption, "choice"),
         (("x", 5), {}, domino.InvalidOption, "not int"),
+        (("x", b"[0-9]"), {}, domino.InvalidOption, "is bytes"),
+        (("x", domino.repeat(domino.regex("a"), 10**9)), {}, domino.ConstraintError, "no model writes so much"),
         (("x", [int]), {}, domino.InvalidOption, "a list needs one prompt"),
         ((["x", "y"], [int]), {}, domino.InvalidOption, "list of 1, but there are 2 prompts"),
         ((["x", "y"], [int, "a"]), {}, domino.InvalidOption, r"constraint\[1\]"),
@@ -195,6 +198,19 @@ def test_everything_wrong_is_found_before_the_model_runs(
     assert model.n_passes == 0
 
 
+@pytest.mark.parametrize("thing", [None, "gpt2", 5, tiny_tokenizer()])
+def test_what_is_no_model_is_refused_by_name(tokenizer: Any, thing: Any) -> None:
+    with pytest.raises(domino.InvalidOption, match="model must be"):
+        run(thing, tokenizer, "x", int)
+    with pytest.raises(domino.InvalidOption, match="model must be"):
+        domino.extract(thing, tokenizer, "x", int)
+
+
+def test_one_end_id_is_as_good_as_a_list(tokenizer: Any) -> None:
+    """Regression: an integer raised TypeError."""
+    assert domino.compile(domino.json(), tokenizer, eos_token_ids=5).eos_token_ids == {0, 5}
+
+
 def test_a_vocabulary_that_cannot_write_the_constraint_is_an_error(model: Any) -> None:
     vocabulary = domino.Vocabulary.from_bytes([b"a", b"b", None], eos_token_ids=(2,))
     with pytest.raises(domino.EmptyLanguage):
@@ -208,6 +224,26 @@ def test_special_tokens_never_appear_in_a_constrained_text(model: Any, tokenizer
     assert END not in result.text
 
 
+def test_what_is_legal_near_a_limit_does_not_depend_on_what_was_asked_before(tokenizer: Any) -> None:
+    """Regression: how soon a text can be completed was learned on the way; drafts and earlier calls changed texts."""
+    properties = {"action": {"enum": ["approve", "reject"]}, "score": {"enum": ["low", "high"]}, "n": {"type": "array"}}
+    expression = domino.json_schema({"type": "object", "properties": properties, "required": [*properties]}).expression
+    vocabulary = domino.Vocabulary.from_tokenizer(tokenizer)
+    learned = domino.Compiled(expression, vocabulary)
+    for seed in range(6):
+        draw = random.Random(seed)
+        asked, unasked = learned.matcher(), domino.Compiled(expression, vocabulary).matcher()
+        budget = asked.min_tokens() + 12
+        while not asked.is_complete():
+            token = draw.choice(learned.ids(asked.mask_within(budget)))
+            asked.advance(token)
+            unasked.advance(token)
+            budget -= 1
+            if draw.random() < 0.2:
+                assert unasked.min_tokens() == asked.min_tokens() <= budget
+                assert unasked.mask_within(budget).tolist() == asked.mask_within(budget).tolist()
+
+
 def test_compiled_constraints_are_shared_by_equal_constraints(tokenizer: Any) -> None:
     one = domino.compile(domino.regex("[0-9]+x"), tokenizer)
     assert domino.compile(domino.regex("[0-9]+x"), tokenizer) is one
@@ -215,10 +251,10 @@ def test_compiled_constraints_are_shared_by_equal_constraints(tokenizer: Any) ->
 
 
 def test_compiled_cache_is_bounded_and_counts(tokenizer: Any) -> None:
-    from domino_py.compilation import CompiledCache, vocabulary_of
+    from domino_py.compilation import CompiledCache
 
     cache = CompiledCache(capacity=2)
-    vocabulary = vocabulary_of(tokenizer)
+    vocabulary = domino.Vocabulary.from_tokenizer(tokenizer)
     for pattern in ("a", "b", "a", "c", "b"):
         cache.get(domino.regex(pattern), vocabulary, "any")
     assert (cache.counts.hits, cache.counts.misses, cache.counts.evictions) == (1, 4, 2)
@@ -227,10 +263,8 @@ def test_compiled_cache_is_bounded_and_counts(tokenizer: Any) -> None:
 def test_tokens_added_later_are_seen() -> None:
     import copy
 
-    from domino_py.compilation import vocabulary_of
-
     tokenizer = copy.deepcopy(tiny_tokenizer())
-    before = vocabulary_of(tokenizer)
+    before = domino.Vocabulary.from_tokenizer(tokenizer)
     tokenizer.add_tokens(["<extra>"])
     assert "<extra>" not in before.added
-    assert "<extra>" in vocabulary_of(tokenizer).added
+    assert "<extra>" in domino.Vocabulary.from_tokenizer(tokenizer).added

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from domino_py.constraints.json_multiples import common_multiple, multiples, values_divide
 from domino_py.constraints.json_numbers import UNBOUNDED, Bounds, Digits, integer_by_value, number_range
 from domino_py.constraints.schema import json_schema
-from tokenizer_align.derivatives import is_productive
 from tokenizer_align.errors import TooComplex
 from tokenizer_align.expressions import EMPTY
+from tokenizer_align.productive import is_productive
 from tokenizer_align.recognizer import matches
 
 D = Decimal

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 from typing import Any
 
@@ -184,6 +185,13 @@ def test_streamed_tokens_add_up_to_the_result() -> None:
     assert [tuple(streamed[i]) for i in range(4)] == [tuple(r.token_ids) for r in results]
 
 
+def test_finished_rows_are_handed_over_at_once() -> None:
+    rows = [RowRequest([5, 6], None, 0, 3, ()), RowRequest([5, 6], None, 1, 9, ()), RowRequest([5, 6], None, 2, 6, ())]
+    finished: list[tuple[int, Any]] = []
+    results = decode(MODEL, VOCABULARY, rows, on_finish=lambda row, result: finished.append((row, result.token_ids)))
+    assert finished == [(i, results[i].token_ids) for i in (0, 2, 1)]
+
+
 def test_an_error_in_the_callback_reaches_the_caller() -> None:
     def stop(row: int, ids: list[int]) -> None:
         raise KeyboardInterrupt
@@ -281,6 +289,15 @@ def test_the_caches_old_name_and_models_that_keep_all_logits_work() -> None:
     rows = [RowRequest(random_prompt(rng), PEOPLE, i, 40, (0,)) for i in range(3)]
     expected = [r.token_ids for r in decode(MODEL, VOCABULARY, rows)]
     assert [r.token_ids for r in decode(OldNames(MODEL), VOCABULARY, rows)] == expected
+
+
+def test_threads_may_share_model_constraint_and_what_was_learned() -> None:
+    rng = random.Random(6)
+    rows = [RowRequest(random_prompt(rng), PEOPLE, i, 40, (0,)) for i in range(6)]
+    expected = [decode(MODEL, VOCABULARY, [row])[0].token_ids for row in rows]
+    with ThreadPoolExecutor(4) as pool:
+        results = list(pool.map(lambda row: decode(MODEL, VOCABULARY, [row])[0].token_ids, rows * 4))
+    assert results == expected * 4
 
 
 def test_half_precision_runs_and_keeps_to_the_constraint() -> None:

@@ -7,9 +7,9 @@ import itertools
 import pytest
 
 from tokenizer_align import expressions as ex
-from tokenizer_align.derivatives import is_productive
 from tokenizer_align.expressions import Expr
 from tokenizer_align.members import KeyClass, Member, MemberSpec, Variant, may_be_empty, start_members
+from tokenizer_align.productive import is_productive
 from tokenizer_align.recognizer import matches, run
 
 VALUE = ex.seq(ex.lit(b":"), ex.plus(ex.byte_set(b"01")))

@@ -7,17 +7,8 @@ from typing import Any
 import pytest
 from transformers import GenerationConfig
 
-from domino_py.options import end_ids, resolve_options
+from domino_py.options import resolve_options
 from tokenizer_align.errors import InvalidOption
-
-
-class FakeTokenizer:
-    eos_token_id: Any = 7
-
-
-class FakeModel:
-    def __init__(self, **values: Any) -> None:
-        self.generation_config = GenerationConfig(**values)
 
 
 def test_defaults_are_those_of_transformers() -> None:
@@ -121,7 +112,7 @@ def test_a_wrong_value_in_the_models_configuration_says_where_it_stands() -> Non
     config = GenerationConfig()
     config.top_p = 3.0
     with pytest.raises(InvalidOption, match=r"model\.generation_config"):
-        resolve_options({}, config)
+        resolve_options({"do_sample": True}, config)
 
 
 def test_greedy_decoding_cannot_return_several() -> None:
@@ -146,6 +137,29 @@ def test_a_seed_is_drawn_where_none_is_given() -> None:
     assert resolve_options({}).seed != resolve_options({}).seed
 
 
-def test_end_ids_are_those_of_caller_model_and_tokenizer_together() -> None:
-    assert end_ids(FakeTokenizer(), FakeModel(eos_token_id=[3, 9]), [1]) == (1, 3, 7, 9)
-    assert end_ids(FakeTokenizer(), FakeModel(eos_token_id=4)) == (4, 7)
+def test_the_models_settings_for_sampling_do_not_disturb_greedy_decoding() -> None:
+    """Regression: a model with temperature 0.0 in its configuration could not be used, not even greedily."""
+    config = GenerationConfig()
+    config.temperature, config.top_k = 0.0, -1
+    assert resolve_options({}, config).temperature == 1.0
+    with pytest.raises(InvalidOption, match=r"from model\.generation_config"):
+        resolve_options({"do_sample": True}, config)
+
+
+@pytest.mark.parametrize("value", [float("inf"), float("-inf"), float("nan")])
+@pytest.mark.parametrize("name", ["temperature", "repetition_penalty", "frequency_penalty", "presence_penalty"])
+def test_numbers_are_finite(name: str, value: float) -> None:
+    with pytest.raises(InvalidOption, match=name):
+        resolve_options({"do_sample": True, name: value})
+
+
+def test_a_temperature_that_float32_cannot_divide_by_is_refused() -> None:
+    """Regression: 1e-320 is zero in float32, and every token came out alike."""
+    with pytest.raises(InvalidOption, match="do_sample=False"):
+        resolve_options({"do_sample": True, "temperature": 1e-320})
+
+
+def test_an_option_is_not_the_nearest_to_itself() -> None:
+    with pytest.raises(InvalidOption) as caught:
+        resolve_options({"prompt": "x"})
+    assert caught.value.nearest is None

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from tests.reference import denotation
 from tests.reference.languages import ALPHABET, duties, objects, regular, structured
 from tokenizer_align import expressions as ex
-from tokenizer_align.derivatives import is_productive
 from tokenizer_align.expressions import Expr
 from tokenizer_align.members import Member, MemberSpec, start_members
+from tokenizer_align.productive import is_productive
 from tokenizer_align.project import Projection
 from tokenizer_align.recognizer import matches
 

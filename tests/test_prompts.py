@@ -81,3 +81,21 @@ def test_chat_without_a_template_says_so() -> None:
     bare.chat_template = None
     with pytest.raises(InvalidOption, match="no chat template"):
         prompts_to_ids(CHAT, bare)
+
+
+def test_bare_tokenizers_read_prompts_too() -> None:
+    """Regression: an empty prompt of a `tokenizers.Tokenizer` raised TypeError."""
+    backend = tiny_tokenizer().backend_tokenizer
+    assert prompts_to_ids("The quick", backend)[0] == [backend.encode("The quick").ids]
+    with pytest.raises(InvalidOption, match="no tokens"):
+        prompts_to_ids("", backend)
+
+
+def test_text_for_what_cannot_encode_it_says_so() -> None:
+    with pytest.raises(InvalidOption, match="pass token ids"):
+        prompts_to_ids("x", object())
+
+
+def test_messages_with_lone_surrogates_are_named(tokenizer: Any) -> None:
+    with pytest.raises(InvalidOption, match="message 0 of prompt holds a lone surrogate"):
+        prompts_to_ids([{"role": "user", "content": "a\ud800"}], tokenizer)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -72,7 +74,7 @@ def test_tangled_rules_without_texts_are_decided_quickly() -> None:
 def test_a_long_chain_of_rules_is_decided() -> None:
     """Regression: more rules inside each other than Python calls functions."""
     rules = [ex.Rule(f"r{i}") for i in range(3000)]
-    for rule, following in zip(rules, rules[1:], strict=False):
+    for rule, following in itertools.pairwise(rules):
         rule.define(ex.seq(ex.lit(b"a"), ex.call(following)))
     rules[-1].define(ex.lit(b"b"))
     assert recognizer.run(ex.call(rules[0]), b"aaa")

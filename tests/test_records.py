@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from domino_py.records import Record, RecordError, RecordLog, as_records, read_records
+from domino_py.records import Record, RecordError, RecordLog, as_records, read_json, read_records, write_json
 
 LINES = [{"index": i, "hash": f"h{i}", "value": {"text": f"naïve 東京 \u2028 {i}\n"}} for i in range(4)]
 
@@ -49,6 +49,48 @@ def test_a_break_at_any_byte_loses_only_the_unfinished_line(
         for line in LINES[kept:]:
             log.append(line)
     assert path.read_bytes() == whole
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b'{"index": "x", "hash": "h", "value": 1}',
+        b'{"index": null, "hash": "h", "value": 1}',
+        b'{"index": 1, "value": 1}',
+        b'{"index": 1, "hash": "h"}',
+        b'{"index": 1, "hash": "h", "error": "oops"}',
+        b'{"index": 1, "hash": "h", "error": {}, "value": 1}',
+        b"[1]",
+        b"\xff",
+    ],
+)
+def test_a_damaged_line_is_named(tmp_path: Path, raw: bytes) -> None:
+    path = tmp_path / "out.jsonl"
+    write_log(path, LINES[:1])
+    path.write_bytes(path.read_bytes() + raw + b"\n")
+    with pytest.raises(RecordError, match="line 2"):
+        RecordLog(path)
+
+
+def test_a_file_without_a_line_end_is_left_alone(tmp_path: Path) -> None:
+    """Regression: a file without a line end was taken for a half-written line, and emptied."""
+    path = tmp_path / "notes.txt"
+    for content in (b"important notes", b'["a"]', b'{"text": "a"}'):
+        path.write_bytes(content)
+        with pytest.raises(RecordError, match="line 1"):
+            RecordLog(path)
+        assert path.read_bytes() == content
+
+
+def test_a_path_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    with pytest.raises(RecordError, match="cannot be written"):
+        RecordLog(tmp_path)
+
+
+def test_values_come_back_exactly() -> None:
+    """Regression: numbers went through floats, so 1e999 became Infinity, which is not JSON."""
+    for text in ('{"a": [1.10, 1E+999, 0.10000000000000000000001, -0.0], "\ud800": "\ud800é\\n"}', "null", '"x"', "12"):
+        assert write_json(read_json(text)) == text
 
 
 def test_restarting_begins_the_file_anew(tmp_path: Path) -> None:

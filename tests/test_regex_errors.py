@@ -12,8 +12,8 @@ import pytest
 
 from domino_py.constraints.regex import regex
 from tests.test_joined_repetitions import count_states
-from tokenizer_align.derivatives import is_productive
 from tokenizer_align.errors import EmptyLanguage, InvalidOption, RegexError
+from tokenizer_align.productive import is_productive
 from tokenizer_align.shortest import shortest
 
 MALFORMED = (Path(__file__).parent / "cases" / "malformed_patterns.txt").read_text(encoding="utf-8").splitlines()

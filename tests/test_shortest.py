@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from tests.reference import denotation
 from tests.reference.languages import ALPHABET, duties, objects, regular, structured
 from tokenizer_align import expressions as ex
+from tokenizer_align.errors import TooComplex
 from tokenizer_align.expressions import Expr
 from tokenizer_align.members import Member, MemberSpec, start_members
 from tokenizer_align.shortest import shortest
@@ -66,13 +67,20 @@ def spec(*members: Member, **options: object) -> Expr:
     ],
 )
 def test_the_cheapest_members_are_taken(expr: Expr, text: bytes | None) -> None:
-    """Regression: members without texts and undeclared keys in declared order were counted on, and nothing was found."""
+    """Regression: members without texts and undeclared keys in declared order were counted on; nothing was found."""
     assert shortest(expr) == text
+
+
+def test_a_text_that_no_model_can_write_is_refused() -> None:
+    """Regression: it was built in memory, gigabytes of it."""
+    with pytest.raises(TooComplex, match="1000000000 times"):
+        shortest(ex.repeat(ex.lit(b"abc"), 10**9, None))
+    assert shortest(ex.repeat(ex.lit(b"abc"), 10**5, None)) == b"abc" * 10**5
 
 
 def test_deep_rules_are_no_problem() -> None:
     rules = [ex.Rule(f"r{i}") for i in range(400)]
-    for rule, following in zip(rules, rules[1:], strict=False):
+    for rule, following in itertools.pairwise(rules):
         rule.define(ex.seq(ex.lit(b"a"), ex.call(following)))
     rules[-1].define(ex.lit(b"b"))
     assert shortest(ex.call(rules[0])) == b"a" * 399 + b"b"

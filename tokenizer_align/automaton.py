@@ -1,8 +1,8 @@
 """The byte automaton: expressions as states with dense rows, made when a walk first meets them.
 
-A state is one expression in one frame. Building it turns `derivatives.moves` into a row of 256 targets: a state, nothing,
-or a list of alternatives that push frames. Literals live in a byte pool and need no rows; an object's keys are walked in a
-shared key trie, with the keys still open as bits, so a new set of open keys costs one small instance.
+A state is one expression in one frame. Building it turns `derivatives.moves` into a row of 256 targets: a state,
+nothing, or a list of alternatives that push frames. Literals live in a byte pool and need no rows; an object's keys are
+walked in a shared key trie, with the keys still open as bits, so a new set of open keys costs one small instance.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from . import kernels as k
+from .counting import clamp_counts, is_large, is_prefix_free
 from .derivatives import heads, is_known_live, moves, nullable, one_less
 from .expressions import (
     EPSILON,
-    K_ALT,
     K_KEYS,
     K_REPEAT,
     K_SEQ,
@@ -27,7 +27,6 @@ from .expressions import (
     intern_node,
     lit,
     literal_bytes,
-    repeat,
     seq,
     seq_parts,
 )
@@ -68,7 +67,6 @@ class Automaton:
         self._reserved_starts: list[int] = []
         self._reserved: list[Expr] = []  # the K_KEYS node whose after-codes start there
         self._clamped: dict[int, int] = {}
-        self._prefix_free: dict[Expr, bool] = {}
         self.n_built = 0
         assert self._new_state(EPSILON) == k.EPSILON_STATE
         self.build(k.EPSILON_STATE)
@@ -174,18 +172,18 @@ class Automaton:
     def _counted_targets(self, expr: Expr) -> dict[int, int] | None:
         """Targets of a large count: the item runs in a frame of its own above the rest of the count.
 
-        So a count costs one state, not one for each place inside an item. Only where that is deterministic: no text of the
-        item begins another one or shares a first byte with what may follow.
+        So a count costs one state, not one for each place inside an item. Only where that is deterministic: no text of
+        the item begins another one or shares a first byte with what may follow.
         """
         count, *tail = seq_parts(expr)
-        if count.kind != K_REPEAT or count.args[0].kind == K_SET or not _is_large(count, self.longest_token):
+        if count.kind != K_REPEAT or count.args[0].kind == K_SET or not is_large(count, self.longest_token):
             return None
         item, rest = count.args[0], seq(one_less(count), *tail)
         following = (
             [(mask, after) for mask, after in heads(seq(*tail)) if is_known_live(after)] if not count.data[0] else []
         )
         opening = [(mask, after) for mask, after in heads(item) if is_known_live(after)]
-        if any(mask & other for mask, _ in opening for other, _ in following) or not self._is_prefix_free(item):
+        if any(mask & other for mask, _ in opening for other, _ in following) or not is_prefix_free(item):
             return None
         targets = {mask: self.code_of(after) for mask, after in following}
         for mask, after in opening:
@@ -193,18 +191,6 @@ class Automaton:
             mask |= next((m for m, c in targets.items() if c == code), 0)
             targets = {m: c for m, c in targets.items() if c != code} | {mask: code}
         return targets
-
-    def _is_prefix_free(self, item: Expr) -> bool:
-        """Whether no text of a small expression begins another one."""
-        if item not in self._prefix_free:
-            seen, work = {item}, [item]
-            while work and len(seen) < EAGER_STATES:
-                for _, after in heads(work.pop()):
-                    if after not in seen:
-                        seen.add(after)
-                        work.append(after)
-            self._prefix_free[item] = not work and not any(e.memo_nullable and heads(e) for e in seen)
-        return self._prefix_free[item]
 
     def _note_count(self, state: int, expr: Expr) -> None:
         """Which state has the same mask, and how many bytes of a counted set may follow."""
@@ -337,7 +323,7 @@ class Automaton:
         return self._specs[spec]
 
     def _need_extra_states(self, spec: MemberSpec, root: int) -> None:
-        """For every node of the key trie where an undeclared key may go on: its state after the bytes on the way there."""
+        """For every node of the key trie where an undeclared key may go on: its state after the bytes so far."""
         codes = self.tables.key_extra.array
         if codes[root] >= 0 or spec.extra_key is None:
             return
@@ -359,31 +345,9 @@ class Automaton:
             expr = self.exprs[state] if state < k.LIT_BASE else None
             found = state
             if expr is not None and not expr.has_call:
-                found = self.code_of(_clamp(expr, self.longest_token))
+                found = self.code_of(clamp_counts(expr, self.longest_token))
             self._clamped[state] = found
         return found
-
-
-def _is_large(count: Expr, longest: int) -> bool:
-    """Whether a repetition's count is beyond what one token can use up."""
-    lo, hi = count.data
-    return bool(lo > longest + 1 if hi is None else hi > longest)
-
-
-def _clamp(expr: Expr, longest: int) -> Expr:
-    if expr.kind == K_ALT:
-        return alt(*(_clamp(arg, longest) for arg in expr.args))
-    if expr.kind == K_SEQ:
-        first = expr.args[0]
-        if first.kind == K_REPEAT or not first.plain:
-            return seq(_clamp(first, longest), expr.args[1])
-        return seq(first, _clamp(expr.args[1], longest))
-    if expr.kind == K_REPEAT:
-        lo, hi = expr.data
-        if hi is not None and hi > longest:
-            return repeat(expr.args[0], min(lo, longest + 1), None)
-        return repeat(expr.args[0], longest + 1, None) if hi is None and lo > longest + 1 else expr
-    return expr
 
 
 def _merge(choices: tuple[Frames, ...]) -> list[Frames]:

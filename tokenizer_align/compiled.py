@@ -10,11 +10,11 @@ import numpy as np
 
 from . import kernels as k
 from .completion import shortest_text
-from .derivatives import is_productive
 from .engine import Engine, Heads, Mask, engine_for
 from .errors import EmptyLanguage, InvalidOption, TooComplex
 from .expressions import Expr
 from .matcher import Matcher
+from .productive import is_productive
 from .vocabulary import Vocabulary
 
 TOKENIZATIONS = ("any",)  # laws of tokenization that masks can obey
@@ -30,10 +30,8 @@ class Configuration:
         "heads",
         "live_by_tokens",
         "mask_row",
-        "min_tokens",
         "open_bytes",
         "plan",
-        "plan_at",
         "successors",
     )
 
@@ -43,9 +41,7 @@ class Configuration:
         self.complete = (k.ACCEPT, -1) in heads
         self.mask_row: Mask | None = None
         self.successors: dict[int, Configuration | None] = {}
-        self.min_tokens: int | None = None  # len(plan) - plan_at
-        self.plan: tuple[int, ...] = ()  # from plan_at on: tokens that complete the text
-        self.plan_at = 0
+        self.plan: tuple[int, ...] | None = None  # tokens that complete the text
         self.open_bytes: int | None = None
         self.live_by_tokens: bool | None = None
 
@@ -85,7 +81,7 @@ class Compiled:
 
     def shortest_n_tokens(self) -> int:
         """How many tokens the shortest legal text needs at most (end-of-sequence not counted)."""
-        return self.min_tokens(self.start)
+        return len(self.plan(self.start))
 
     def shortest_text(self) -> bytes:
         """The shortest legal text in this vocabulary's bytes."""
@@ -108,8 +104,6 @@ class Compiled:
         if after is not None and not self.vocabulary.is_atomic and not self.is_live(after):
             after = None
         here.successors[token_id] = after
-        if after is not None and here.min_tokens and here.plan[here.plan_at] == token_id:
-            _adopt(after, here.plan, here.plan_at + 1)
         return after
 
     def mask(self, here: Configuration) -> Mask:
@@ -142,7 +136,8 @@ class Compiled:
     def ids(self, mask: Mask) -> list[int]:
         """The token ids of a mask, ascending."""
         out = np.zeros(self.n_words * 32, np.int32)
-        return out[: k.allowed_ids(mask, out)].tolist()
+        ids: list[int] = out[: k.allowed_ids(mask, out)].tolist()
+        return ids
 
     def open_bytes(self, here: Configuration) -> int:
         """Which bytes may come next (256-bit mask)."""
@@ -159,40 +154,48 @@ class Compiled:
     # --- completing -----------------------------------------------------------------------------------------------
 
     def completion(self, here: Configuration) -> bytes:
-        """The shortest byte string that completes the text; where some byte is no token by itself, the fewest tokens'."""
+        """The shortest bytes that complete the text; where some byte is no token, those of the fewest tokens."""
         if not self.vocabulary.is_atomic:
-            return self.vocabulary.decode(self.completing_tokens(here))
+            return self.vocabulary.decode(self.plan(here))
         text = shortest_text(self.engine, here.heads)
         assert text is not None, "every configuration that is reached can be completed"
         return text
 
-    def completing_tokens(self, here: Configuration) -> tuple[int, ...]:
-        """Tokens that complete the text, as many as `min_tokens` says."""
-        self.min_tokens(here)
-        return here.plan[here.plan_at :]
+    def plan(self, here: Configuration) -> tuple[int, ...]:
+        """Tokens that complete the text: as few as can spell its shortest text.
 
-    def min_tokens(self, here: Configuration) -> int:
-        """How many tokens suffice to complete the text.
-
-        The tokens that do it are kept as a plan, and a successor along the plan needs one less: so there is always a token
-        that keeps within the number, whatever texts are shortest further on.
+        They depend on the configuration alone, not on what was asked before: what is legal near a limit, and so the
+        text, would otherwise depend on drafts, other rows and earlier calls.
         """
-        if here.min_tokens is None:
+        if here.plan is None:
             text = shortest_text(self.engine, here.heads)
             plan = None if text is None else self.engine.fewest_tokens(text)
-            _adopt(here, self._search_tokens(here) or () if plan is None else plan, 0)
-        assert here.min_tokens is not None
-        return here.min_tokens
+            here.plan = self._search_tokens(here) or () if plan is None else plan
+        return here.plan
 
-    def within(self, here: Configuration, n_tokens: int) -> Mask:
-        """The mask without tokens after which the text could no longer be completed in n_tokens - 1 more tokens."""
+    def within(self, here: Configuration, plan: tuple[int, ...], n_tokens: int) -> Mask:
+        """The mask without tokens after which the text could no longer be completed in n_tokens - 1 more tokens.
+
+        `plan`: tokens that complete the text; its first one leads to the rest of it, whatever is planned there.
+        """
         mask = self.mask(here).copy()
         for token in self.ids(mask):
             if token not in self.eos_token_ids:
-                after = self.successor(here, token)
-                if after is None or self.min_tokens(after) > n_tokens - 1:
+                rest = self.plan_after(here, plan, token)
+                if rest is None or len(rest) > n_tokens - 1:
                     mask[token >> 5] &= ~np.uint32(1 << (token & 31))
         return mask
+
+    def plan_after(self, here: Configuration, plan: tuple[int, ...], token_id: int) -> tuple[int, ...] | None:
+        """The plan after a token: the rest of `plan` along it, else the new configuration's own; None if illegal.
+
+        Texts of equal length may take different numbers of tokens, so the configuration along the plan may by itself
+        plan for more than the rest: keeping to the plan is what makes sure that the text can be completed in time.
+        """
+        after = self.successor(here, token_id)
+        if after is None:
+            return None
+        return plan[1:] if plan and plan[0] == token_id else self.plan(after)
 
     # --- vocabularies in which some byte is no token by itself ----------------------------------------------------
 
@@ -240,15 +243,6 @@ def _mark_way(last: Configuration, parents: dict[Configuration, tuple[Configurat
     return tuple(reversed(tokens))
 
 
-def _adopt(here: Configuration | None, plan: tuple[int, ...], at: int) -> None:
-    """Take over a plan where it is shorter than what is known, also in known successors along it."""
-    while here is not None and (here.min_tokens is None or here.min_tokens > len(plan) - at):
-        here.plan, here.plan_at, here.min_tokens = plan, at, len(plan) - at
-        if at == len(plan):
-            return
-        here, at = here.successors.get(plan[at]), at + 1
-
-
 def _why_empty(expr: Expr, vocabulary: Vocabulary) -> str:
     if is_productive(expr):
         return f"{vocabulary.name} has no tokens for the bytes that every text of this constraint needs"
@@ -256,9 +250,12 @@ def _why_empty(expr: Expr, vocabulary: Vocabulary) -> str:
 
 
 def compile_expression(expr: Expr, vocabulary: Vocabulary, tokenization: str = "any") -> Compiled:
-    """Compile an expression for a vocabulary.
+    """Compile an expression for a vocabulary. The first call on a machine also compiles the kernels (some 20 s).
 
     Raises EmptyLanguage when no text, or none that the vocabulary can write, satisfies it; InvalidOption for an
     unknown law of tokenization.
     """
+    from .warm_up import warm_up
+
+    warm_up()
     return Compiled(expr, vocabulary, tokenization)

@@ -1,9 +1,9 @@
 """What an expression becomes when it reads a byte.
 
-`heads` (call-free nodes): a deterministic derivative per byte class (Brzozowski 1964, with the byte classes of Owens et al.).
-`moves` (any node): pairs of a byte mask and the *frames* that take the node's place, topmost first; the frame below a call
-is pushed, never inlined, so that the inside of a call is the same automaton everywhere. Moves whose frames can never be
-completed are left out, so every frame that is reached can be completed.
+`heads` (call-free nodes): a deterministic derivative per byte class (Brzozowski 1964, with the byte classes of Owens et
+al.). `moves` (any node): pairs of a byte mask and the *frames* that take the node's place, topmost first; the frame
+below a call is pushed, never inlined, so that the inside of a call is the same automaton everywhere. Moves whose frames
+can never be completed are left out, so every frame that is reached can be completed.
 """
 
 from __future__ import annotations
@@ -49,8 +49,6 @@ logger = logging.getLogger(__name__)
 Heads = tuple[tuple[int, Expr], ...]
 Moves = tuple[tuple[int, tuple[Expr, ...]], ...]
 
-MAX_PRODUCTIVE_DEPTH = 60  # rules inside each other, and nodes, that the quick decision of productivity looks into
-MAX_PRODUCTIVE_STEPS = 20_000
 MAX_SEARCH = 50_000  # nodes visited to decide whether an intersection is empty, before TooComplex
 MAX_SEARCH_S = 2.0  # the same in time
 
@@ -265,13 +263,16 @@ def _nullable(node: Expr, active: set[Rule]) -> tuple[bool, bool]:
 
 
 def moves(node: Expr) -> Moves:
-    """(byte mask, frames) pairs, topmost frame first; no frame is EPSILON, no frames means 'finished'. Masks may overlap."""
+    """(byte mask, frames) pairs, topmost frame first; no frame is EPSILON, no frames means 'finished'. Masks may
+    overlap."""
     if node.memo_moves is None:
         node.memo_moves = _prune(_moves(node, frozenset()))
     return node.memo_moves
 
 
 def _prune(found: list[tuple[int, tuple[Expr, ...]]]) -> Moves:
+    from .productive import is_productive
+
     return tuple((mask, frames) for mask, frames in found if all(is_productive(frame) for frame in frames))
 
 
@@ -318,96 +319,3 @@ def _seq_moves(
         if rest.kind != K_SEQ:
             return result + _moves(rest, active)
         first, rest = rest.args
-
-
-def is_productive(node: Expr) -> bool:
-    """Whether the node holds any string; rules are looked into (least fixed point, memoized)."""
-    if node.memo_productive is None:
-        try:
-            value, _ = _productive(node, set(), [MAX_PRODUCTIVE_STEPS])
-        except _TooDeep:
-            value = _productive_by_rounds(node)
-        node.memo_productive = value
-    return node.memo_productive
-
-
-class _TooDeep(Exception):
-    """The quick decision of productivity went too deep."""
-
-
-def _productive(node: Expr, active: set[Rule], steps: list[int]) -> tuple[bool, bool]:
-    """(value, whether it did not lean on a rule that is still being decided); a memo is kept only for firm answers.
-
-    Depth first, so that rules are made only as far as the answer needs them.
-    """
-    if node.memo_productive is not None:
-        return node.memo_productive, True
-    if not node.has_call:
-        node.memo_productive = is_live(node)
-        return node.memo_productive, True
-    if node.kind == K_CALL and node.data in active:
-        return False, False
-    steps[0] -= 1
-    if len(active) > MAX_PRODUCTIVE_DEPTH or steps[0] < 0:
-        raise _TooDeep
-    if node.kind == K_CALL:
-        active.add(node.data)
-    value, final = True, True
-    for needed, parts in _clauses(node):
-        left, waiting, firm = needed, len(parts), True
-        for part in parts:
-            if left == 0 or left > waiting:
-                break
-            waiting -= 1
-            part_value, part_final = _productive(part, active, steps)
-            left -= part_value
-            firm = firm and (part_value or part_final)
-        if left > 0:
-            value, final = False, firm
-            break
-    if node.kind == K_CALL:
-        active.discard(node.data)
-    if value or final:
-        node.memo_productive = value
-    return value, final or value
-
-
-def _clauses(node: Expr) -> list[tuple[int, tuple[Expr, ...]]]:
-    """What a node with calls needs: of each clause, so many of these parts must hold some text."""
-    if node.kind == K_CALL:
-        return [(1, (node.data.body,))]
-    if node.kind == K_ALT:
-        return [(1, node.args)]
-    if node.kind == K_SEQ:
-        parts = tuple(seq_parts(node))
-        return [(len(parts), parts)]
-    if node.kind == K_REPEAT:
-        return [(1, node.args)] if node.data[0] else []
-    from .members import clauses
-
-    return clauses(node)
-
-
-def _productive_by_rounds(start: Expr) -> bool:
-    """The same by rounds over everything that can be reached: for deep or tangled rules."""
-    needs: dict[Expr, list[tuple[int, tuple[Expr, ...]]]] = {}
-    work = [start]
-    while work:
-        node = work.pop()
-        if node in needs or node.memo_productive is not None:
-            continue
-        if not node.has_call:
-            node.memo_productive = is_live(node)
-            continue
-        needs[node] = _clauses(node)
-        work += [part for _, parts in needs[node] for part in parts]
-    changed = True
-    while changed:
-        changed = False
-        for node, wanted in list(needs.items()):
-            if all(sum(part.memo_productive is True for part in parts) >= needed for needed, parts in wanted):
-                node.memo_productive = changed = True
-                del needs[node]
-    for node in needs:
-        node.memo_productive = False
-    return bool(start.memo_productive)

@@ -1,7 +1,8 @@
 """What the constraint determines alone or up to layout: the bytes of the first drafts.
 
 With free blanks and free key order hardly a byte of JSON is strictly forced, yet the run is all but certain: the blanks
-this text has shown so far, and the keys in declared order. It is only a draft, so a wrong guess costs nothing in the answer.
+this text has shown so far, and the keys in declared order. It is only a draft, so a wrong guess costs nothing in the
+answer.
 """
 
 from __future__ import annotations
@@ -42,7 +43,19 @@ class _Place:
             self.text.append(byte)
 
     def before(self) -> bytes:
-        return bytes(self.text[-80:]).rstrip(b" \t\r\n")[-1:]
+        """The last byte that is no blank; more than 256 blanks in a row are not looked through."""
+        return bytes(self.text[-256:]).rstrip(b" \t\r\n")[-1:]
+
+    def still_to_come(self, blanks: bytes, depth: int) -> bytes:
+        """What is left of the likely blanks after those that already stand here.
+
+        A text that broke its line where no layout is known yet is taken to indent by two blanks.
+        """
+        tail = bytes(self.text[-256:])
+        written = tail[len(tail.rstrip(b" \t\r\n")) :]
+        if written and not blanks.startswith(written):
+            blanks = b"\n" + b"  " * depth
+        return blanks[len(written) :] if blanks.startswith(written) else b""
 
 
 def determined_run(
@@ -73,7 +86,7 @@ def _guess(engine: Engine, heads: Heads, open_bytes: int, layout: Layout, place:
     if open_bytes & _BLANKS and visible.bit_count() == 1 and not place.in_string:
         following = bytes([visible.bit_length() - 1])
         depth = place.depth - (following in b"}]")
-        return layout.whitespace(place.before(), depth, following) + following
+        return place.still_to_come(layout.whitespace(place.before(), depth, following), depth) + following
     if open_bytes & _BLANKS and place.before() == b":" and place.text[-1:] == b":" and not place.in_string:
         return layout.whitespace(b":", place.depth)
     for code, _ in heads:

@@ -1,8 +1,8 @@
 """One engine per vocabulary: its trie in kernel form, the automaton's states, and the memos that all constraints share.
 
-A memo belongs to (trie node, state): the tokens that end inside the state's frame, and the *residual trie* of what is left
-of tokens that run past its end. It depends on nothing below the frame, so the inside of a JSON string is worked out once
-for every schema. See MASKS in docs/pipeline.md.
+A memo belongs to (trie node, state): the tokens that end inside the state's frame, and the *residual trie* of what is
+left of tokens that run past its end. It depends on nothing below the frame, so the inside of a JSON string is worked
+out once for every schema. See MASKS in docs/pipeline.md.
 """
 
 from __future__ import annotations

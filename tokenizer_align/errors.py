@@ -131,6 +131,6 @@ class InvalidOption(DominoError, TypeError):
 
     def __init__(self, name: str, message: str, known: Iterable[str] = ()) -> None:
         self.name = name
-        near = difflib.get_close_matches(name, list(known), n=1)
+        near = difflib.get_close_matches(name, [one for one in known if one != name], n=1)
         self.nearest = near[0] if near else None
         super().__init__(message + (f" Did you mean {self.nearest!r}?" if self.nearest else ""))

@@ -1,11 +1,11 @@
 """The compiled inner loops: one trie walk gives a mask, one run over bytes gives the next configuration.
 
-All kernels stand in this module, because a changed helper elsewhere would leave a cached caller stale. They read one int64
-table `ctx` of addresses (a call costs 0.2 µs instead of 1.0 for twenty arrays); `tables.py` owns the arrays behind it.
-A *head* is (code, stack): what runs on top and the cell below it (-1: nothing). Codes: a state id; LIT_BASE + place in the
-literal pool; KEY_BASE + object instance and key-trie node; ACCEPT: the text may end here. Heads are kept closed: when a
-frame may end, what lies below it is a head too. A state that is not built yet is asked for (REQ) and treated as dead;
-the caller builds it and walks again.
+All kernels stand in this module, because a changed helper elsewhere would leave a cached caller stale. They read one
+int64 table `ctx` of addresses (a call costs 0.2 µs instead of 1.0 for twenty arrays); `tables.py` owns the arrays
+behind it. A *head* is (code, stack): what runs on top and the cell below it (-1: nothing). Codes: a state id; LIT_BASE
++ place in the literal pool; KEY_BASE + object instance and key-trie node; ACCEPT: the text may end here. Heads are kept
+closed: when a frame may end, what lies below it is a head too. A state that is not built yet is asked for (REQ) and
+treated as dead; the caller builds it and walks again.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from numba.extending import intrinsic
 # --- slots of ctx -------------------------------------------------------------------------------------------------
 (
     TRIE_BYTE, TRIE_END, TRIE_TOKEN_START, TRIE_TOKEN_IDS, TRIE_TABLE, TRIE_TABLES, TRIE_SUBMASK, TRIE_HEIGHT,
-    STATE_KIND, STATE_ROW, STATE_NULLABLE, STATE_FLAGS, STATE_SELF, STATE_REACH, STATE_CLAMP, STATE_LIVE, ROWS, SEQS, LITS,
+    STATE_KIND, STATE_ROW, STATE_NULLABLE, STATE_FLAGS, STATE_SELF, STATE_REACH, STATE_CLAMP, STATE_LIVE,
+    ROWS, SEQS, LITS,
     CELL_STATE, CELL_PARENT, CELL_TABLE, CELL_TABLE_MASK, CELL_CAPACITY, COUNTS,
     KEY_CHILD, KEY_SIBLING, KEY_BYTE, KEY_LO, KEY_HI, KEY_ENDS, KEY_EXTRA,
     INSTANCES, KEY_BITS, KEY_RESTS,
@@ -341,7 +342,8 @@ def step(ctx, begin, end, byte, first):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def run_bytes(ctx, n_heads, text):  # type: ignore[no-untyped-def]
-    """Advance the first `n_heads` heads over bytes (uint8[n]). Returns (result, number of heads, now first in the pool)."""
+    """Advance the first `n_heads` heads over bytes (uint8[n]). Returns (result, number of heads, now first in the
+    pool)."""
     counts = _i64(ctx, COUNTS)
     counts[1] = 0
     counts[2] = 0
@@ -391,8 +393,8 @@ def live_bytes(ctx, begin, end, out):  # type: ignore[no-untyped-def]
                 if emit(ctx, code, np.int64(-1), byte, end, end) > end:
                     out[byte >> 6] |= np.uint64(1) << np.uint64(byte & 63)
         elif code >= LIT_BASE:
-            byte = np.int64(_i32(ctx, LITS)[code - LIT_BASE])
-            out[byte >> 6] |= np.uint64(1) << np.uint64(byte & 63)
+            first = np.int64(_i32(ctx, LITS)[code - LIT_BASE])
+            out[first >> 6] |= np.uint64(1) << np.uint64(first & 63)
         elif _u8(ctx, STATE_KIND)[code] == UNBUILT:
             request(ctx, code)
         else:
@@ -502,7 +504,7 @@ def whole_subtree(ctx, node, state):  # type: ignore[no-untyped-def]
     if _i32(ctx, TRIE_HEIGHT)[node] > _i32(ctx, STATE_REACH)[state]:
         return False
     below, own = _u64(ctx, TRIE_SUBMASK), _u64(ctx, STATE_SELF)
-    for k in range(4):  # noqa: SIM110 - Numba compiles loops, not generators
+    for k in range(4):
         if below[node * 4 + k] & ~own[state * 4 + k]:
             return False
     return True
@@ -592,7 +594,8 @@ def push_work(ctx, node, begin, end, n_work):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def memo_state(ctx, code):  # type: ignore[no-untyped-def]
-    """The state whose memo answers a head, -1 where there is none: counts beyond the longest token make no difference."""
+    """The state whose memo answers a head, -1 where there is none: counts beyond the longest token make no
+    difference."""
     if code >= KEY_BASE:
         code = extra_code(ctx, code)
     if not 0 < code < LIT_BASE:
@@ -649,8 +652,8 @@ def use_memos(ctx, node, begin, end, n_work, mask):  # type: ignore[no-untyped-d
 
 @njit(cache=True, nogil=True)
 def list_key_paths(ctx, code, node, first):  # type: ignore[no-untyped-def]
-    """Pairs (key-trie node, trie node) of the declared keys' beginnings that the trie holds, from `first` on in the head
-    pool; keys that ended, and beginnings that nothing may follow, are not gone into. Returns their end."""
+    """Pairs (key-trie node, trie node) of the declared keys' beginnings that the trie holds, from `first` on in the
+    head pool; keys that ended, and beginnings that nothing may follow, are not gone into. Returns their end."""
     codes, nodes = _i64(ctx, HEAD_CODE), _i64(ctx, HEAD_STACK)
     siblings, key_bytes = _i32(ctx, KEY_SIBLING), _u8(ctx, KEY_BYTE)
     n = add_head(ctx, first, first, key_node(ctx, code), node)
@@ -682,8 +685,8 @@ def key_goes_on(ctx, code, key):  # type: ignore[no-untyped-def]
 def use_key_memo(ctx, node, code, stack, memo, top, n_work, mask):  # type: ignore[no-untyped-def]
     """Answer an object's key from the memo of undeclared keys; what this gets wrong is below the declared keys.
 
-    So an item is left to correct that (`~node`, with the key, how many pairs, the pairs, and the tokens below whole declared
-    keys that were in the mask before), and above it the residual trie, whose walk must come first.
+    So an item is left to correct that (`~node`, with the key, how many pairs, the pairs, and the tokens below whole
+    declared keys that were in the mask before), and above it the residual trie, whose walk must come first.
     """
     codes, nodes = _i64(ctx, HEAD_CODE), _i64(ctx, HEAD_STACK)
     starts, ends, ids = _i32(ctx, TRIE_TOKEN_START), _i32(ctx, TRIE_END), _i32(ctx, TRIE_TOKEN_IDS)
@@ -804,8 +807,8 @@ def walk(ctx, n_heads, mask):  # type: ignore[no-untyped-def]
 def walk_frame(ctx, start, state, mask, exits):  # type: ignore[no-untyped-def]
     """Walk one state alone below a trie node: its tokens into the mask, nodes where its frame may end into exits.
 
-    A frame that pushes cannot be kept apart: -1. Something to build: -3. Otherwise the number of exits; there may be more
-    than `exits` holds.
+    A frame that pushes cannot be kept apart: -1. Something to build: -3. Otherwise the number of exits; there may be
+    more than `exits` holds.
     """
     counts = _i64(ctx, COUNTS)
     counts[1] = 0
@@ -863,7 +866,7 @@ def walk_frame(ctx, start, state, mask, exits):  # type: ignore[no-untyped-def]
 def subtree_masks(ends, trie_bytes, out):  # type: ignore[no-untyped-def]
     """For every node the set of bytes strictly below it; out: uint64[n_nodes, 4], zeroed."""
     for node in range(ends.shape[0] - 1, -1, -1):
-        child = node + 1
+        child = np.int64(node + 1)
         while child < ends[node]:
             for k in range(4):
                 out[node, k] |= out[child, k]
@@ -876,7 +879,7 @@ def subtree_masks(ends, trie_bytes, out):  # type: ignore[no-untyped-def]
 def subtree_heights(ends, out):  # type: ignore[no-untyped-def]
     """How many levels lie below each node; out: int32[n_nodes], zeroed."""
     for node in range(ends.shape[0] - 1, -1, -1):
-        child = node + 1
+        child = np.int64(node + 1)
         while child < ends[node]:
             out[node] = max(out[node], out[child] + 1)
             child = np.int64(ends[child])
@@ -886,7 +889,7 @@ def subtree_heights(ends, out):  # type: ignore[no-untyped-def]
 def count_children(ends, out):  # type: ignore[no-untyped-def]
     """How many children each node has; out: int32[n_nodes]."""
     for node in range(ends.shape[0]):
-        child, n = node + 1, 0
+        child, n = np.int64(node + 1), 0
         while child < ends[node]:
             n += 1
             child = np.int64(ends[child])

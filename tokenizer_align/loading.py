@@ -8,6 +8,7 @@ import logging
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,8 @@ def load_vocabulary(
     """See `Vocabulary.from_tokenizer`."""
     if n_rows is None and model is not None:
         n_rows = model_rows(model)
+    if n_rows is not None and (isinstance(n_rows, bool) or not isinstance(n_rows, Integral) or n_rows < 1):
+        raise VocabularyError(f"n_rows is {n_rows!r}, expected a whole number, 1 or more")
     ends = {*end_ids(eos_token_ids), *model_end_ids(model)}
     if isinstance(tokenizer, Vocabulary):
         return _with_rows_and_ends(tokenizer, n_rows, ends)

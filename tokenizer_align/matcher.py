@@ -17,13 +17,17 @@ FORCED_LIMIT = 512
 
 
 class Matcher:
-    """State of one text: a list of configurations, one per token. Not shared between threads; `fork` copies it cheaply."""
+    """State of one text: a list of configurations, one per token. Not shared between threads; `fork` copies it
+    cheaply."""
 
-    __slots__ = ("_finished", "_path", "_tokens", "compiled")
+    __slots__ = ("_finished", "_path", "_plans", "_tokens", "compiled")
 
     def __init__(self, compiled: Compiled) -> None:
         self.compiled = compiled
         self._path: list[Configuration] = [compiled.start]
+        self._plans: list[
+            tuple[int, ...]
+        ] = []  # how the text could be completed after 0, 1, ... tokens; made on demand
         self._tokens: list[int] = []
         self._finished = False
 
@@ -61,7 +65,7 @@ class Matcher:
 
     def mask_within(self, n_tokens: int) -> npt.NDArray[np.uint32]:
         """The mask without tokens after which the text could not be completed in n_tokens, this one included."""
-        return self.mask() if self._finished else self.compiled.within(self._path[-1], n_tokens)
+        return self.mask() if self._finished else self.compiled.within(self._path[-1], self._plan(), n_tokens)
 
     def accepts(self, token_id: int) -> bool:
         """Whether the token is legal now; nothing changes."""
@@ -80,8 +84,8 @@ class Matcher:
             return False
         if token_id in self.compiled.eos_token_ids:
             return True
-        after = self.compiled.successor(self._path[-1], token_id)
-        return after is not None and self.compiled.min_tokens(after) <= n_tokens - 1
+        rest = self.compiled.plan_after(self._path[-1], self._plan(), token_id)
+        return rest is not None and len(rest) <= n_tokens - 1
 
     def advance(self, token_id: int) -> None:
         """Read a token. Raises IllegalToken, and changes nothing, if it is not legal."""
@@ -110,12 +114,14 @@ class Matcher:
         if n_tokens:
             del self._path[-n_tokens:]
             del self._tokens[-n_tokens:]
+            del self._plans[len(self._path) :]
             self._finished = False
 
     def fork(self) -> Matcher:
         """An independent matcher at the same place."""
         other = Matcher(self.compiled)
         other._path, other._tokens, other._finished = list(self._path), list(self._tokens), self._finished
+        other._plans = list(self._plans)
         return other
 
     def is_complete(self) -> bool:
@@ -153,4 +159,15 @@ class Matcher:
 
     def min_tokens(self) -> int:
         """How many tokens suffice to complete the text (end-of-sequence not counted)."""
-        return 0 if self._finished else self.compiled.min_tokens(self._path[-1])
+        return 0 if self._finished else len(self._plan())
+
+    def _plan(self) -> tuple[int, ...]:
+        """Tokens that complete the text: what is left of the plan while it is followed, else a new one."""
+        if not self._plans:
+            self._plans.append(self.compiled.plan(self.compiled.start))
+        while len(self._plans) < len(self._path):
+            at = len(self._plans) - 1
+            rest = self.compiled.plan_after(self._path[at], self._plans[at], self._tokens[at])
+            assert rest is not None, "tokens that were read are legal"
+            self._plans.append(rest)
+        return self._plans[-1]

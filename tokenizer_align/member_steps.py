@@ -134,7 +134,8 @@ def live_steps(spec: MemberSpec, bits: int, count: int) -> tuple[Step, ...]:
     key = ("live steps", bits, clip(spec, count))
     found: tuple[Step, ...] | None = spec.memo.get(key)
     if found is None:
-        from .derivatives import is_live, is_productive
+        from .derivatives import is_live
+        from .productive import is_productive
 
         found = tuple(
             step

@@ -1,8 +1,9 @@
 """Members of a JSON-like object whose keys may come in any order, each at most once.
 
-A `MemberSpec` says which keys exist, what follows each, what other keys may look like, and how members are separated and
-closed. A K_KEYS node is "a member must come now, with these keys still open": (spec, open keys as bits, members so far,
-position in the key trie). So n keys need no 2^n states up front: a set of open keys exists only when a text reached it.
+A `MemberSpec` says which keys exist, what follows each, what other keys may look like, and how members are separated
+and closed. A K_KEYS node is "a member must come now, with these keys still open": (spec, open keys as bits, members so
+far, position in the key trie). So n keys need no 2^n states up front: a set of open keys exists only when a text
+reached it.
 """
 
 from __future__ import annotations
@@ -109,8 +110,8 @@ def extra_state(spec: MemberSpec, position: int) -> Expr:
 
 
 def plain_extra_state(spec: MemberSpec, position: int) -> Expr:
-    """The same where the expression may also spell declared keys, which the key trie decides: so that objects with other
-    declared keys share it, and its masks."""
+    """The same where the expression may also spell declared keys, which the key trie decides: so that objects with
+    other declared keys share it, and its masks."""
     if not spec.plain_states:
         assert spec.extra_key is not None
         spec.plain_states.update(walk_keys(spec, _without_exclusion(spec)))
@@ -128,7 +129,7 @@ def _without_exclusion(spec: MemberSpec) -> Expr:
 
 def is_whole(spec: MemberSpec) -> bool:
     """Whether every part of the specification holds some text: then counting keys tells what can be completed."""
-    from .derivatives import is_productive
+    from .productive import is_productive
 
     if not spec.whole:
         parts = [member.rest for member in spec.members] + [spec.separator, spec.close]
@@ -140,7 +141,7 @@ def is_whole(spec: MemberSpec) -> bool:
 
 def open_ways(spec: MemberSpec, open_keys: int, count: int) -> tuple[int, bool]:
     """(bits of the declared keys that may come next, whether an undeclared one may): only what can be completed."""
-    from .derivatives import is_productive
+    from .productive import is_productive
 
     allowed, extra = allowed_keys(spec, open_keys, count), extra_allowed(spec, open_keys, count)
     if is_whole(spec):

@@ -1,7 +1,7 @@
-"""The shortest text of an expression, rules included: Knuth's generalization of Dijkstra's algorithm (1977), by relaxation.
+"""The shortest text of an expression, rules included: Knuth's generalization of Dijkstra's algorithm (1977).
 
-Needed to close a text in time (law 6) and to say before the first pass that a length limit cannot be met. Among texts of
-equal length a fixed order of bytes decides, so that the rest of a shortest text is the shortest text of the rest.
+Needed to close a text in time (law 6) and to say before the first pass that a length limit cannot be met. Among texts
+of equal length a fixed order of bytes decides, so that the answer is always the same one.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from . import member_steps
 from .derivatives import heads, is_known_live, is_live
+from .errors import TooComplex
 from .expressions import (
     EMPTY,
     K_ALT,
@@ -34,6 +35,7 @@ from .lengths import is_surely_empty, lengths
 
 _ORDER = sorted(range(256), key=lambda b: (not chr(b).isalnum() or b > 126, not 32 <= b < 127, b))
 _RANK = bytes(_ORDER.index(b) for b in range(256))
+MAX_REPEATED_BYTES = 1 << 20  # no model writes more at once; without a bound, a{1000000000} would be built in memory
 
 if TYPE_CHECKING:
     from .members import Member, MemberSpec
@@ -113,6 +115,8 @@ def _shortest(node: Expr, known: Known) -> bytes | None:
     if kind == K_REPEAT:
         lo = node.data[0]
         item = _shortest(node.args[0], known) if lo else b""
+        if item is not None and len(item) * lo > MAX_REPEATED_BYTES:
+            raise TooComplex(f"a part must come {lo} times, {len(item) * lo} bytes or more; no model writes so much")
         return None if item is None else item * lo
     if kind == K_WORDS:
         source, first, last, depth = node.data

@@ -54,6 +54,10 @@ class Pool:
 class Tables:
     """All pools of one engine. `ctx`: int64[N_SLOTS], what every kernel takes."""
 
+    cell_state: Array
+    cell_parent: Array
+    cell_table: Array
+
     def __init__(self, n_words: int) -> None:
         self.ctx: npt.NDArray[np.int64] = np.zeros(k.N_SLOTS, dtype=np.int64)
         self.ctx[k.N_WORDS] = n_words

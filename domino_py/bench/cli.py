@@ -23,6 +23,7 @@ __all__ = ["run"]
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
 
+CLOCKS = {"wall": time.perf_counter, "cpu": time.process_time}
 _QUICK_PROMPTS = 1
 
 
@@ -48,6 +49,7 @@ def bench(
     model: Annotated[str | None, typer.Option("--model", "-m", help="Folder or hub name; default: embedded.")] = None,
     dtype: Annotated[str, typer.Option(help="auto, float32, bfloat16 or float16.")] = "auto",
     device: Annotated[str, typer.Option(help="cpu, cuda, …")] = "cpu",
+    clock: Annotated[str, typer.Option(help="wall, or cpu: processor time, for a busy machine.")] = "wall",
     threads: Annotated[int, typer.Option(min=1, help="Threads of the model.")] = 1,
 ) -> None:
     """Compare with other ways to constrain a model on fixed workloads: speed, passes, perplexity, tokenization."""
@@ -62,7 +64,9 @@ def bench(
 
     chosen = [workload_named(name) for name in workload] if workload else list(WORKLOADS)
     torch.set_num_threads(threads)
-    setting = Setting.of(*load_model(model, dtype, device))
+    if clock not in CLOCKS:
+        raise InvalidOption(clock, f"--clock {clock}: one of {', '.join(CLOCKS)} was expected.", CLOCKS)
+    setting = Setting.of(*load_model(model, dtype, device), CLOCKS[clock])
     methods, absent = _methods(setting, method, peers)
     plan = Plan(chosen, methods, rounds, _QUICK_PROMPTS if quick else None)
     console = Console()
@@ -110,6 +114,7 @@ def _measured(setting: Setting, plan: Plan, absent: dict[str, str], name: str, c
         model=name,
         dtype=str(setting.model.dtype).removeprefix("torch."),
         machine=describe_machine(),
+        clock=next(name for name, clock in CLOCKS.items() if clock is setting.clock),
         versions=versions_of(*(PEERS[one.name][1] for one in plan.methods if one.name in PEERS)),
         workloads={one.name: one.title for one in plan.workloads},
         methods={Free.name: Free.title} | {one.name: one.title for one in plan.methods},

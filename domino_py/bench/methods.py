@@ -6,7 +6,7 @@ Each method turns prompt ids into a `Run`. All run in this library's own loop, s
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
@@ -14,7 +14,7 @@ from typing import Any, Literal, Protocol
 from domino_py.bench.naive import NaiveCompiled, compile_naive
 from domino_py.bench.results import Run
 from domino_py.bench.workloads import Workload
-from domino_py.compilation import compiled_for, vocabulary_of
+from domino_py.compilation import compiled_for
 from domino_py.constraints.base import Constraint
 from domino_py.generation import GenerationResult, generate
 from speculative.loop import DecodeOptions, RowRequest, decode
@@ -30,18 +30,16 @@ class Unsupported(DominoError):
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What all methods share: the model, its tokenizer, and the vocabulary made of them."""
+    """What all methods share: the model, its tokenizer, the vocabulary made of them, and the clock in seconds."""
 
     model: Any
     tokenizer: Any
     vocabulary: Vocabulary
+    clock: Callable[[], float] = time.perf_counter
 
     @classmethod
-    def of(cls, model: Any, tokenizer: Any) -> Setting:
-        from domino_py.options import end_ids
-
-        ends = end_ids(tokenizer, model, ())
-        return cls(model, tokenizer, vocabulary_of(tokenizer, eos_token_ids=ends, model=model))
+    def of(cls, model: Any, tokenizer: Any, clock: Callable[[], float] = time.perf_counter) -> Setting:
+        return cls(model, tokenizer, Vocabulary.from_tokenizer(tokenizer, model=model), clock)
 
 
 class Method(Protocol):
@@ -87,15 +85,16 @@ class Free:
 
     def run(self, prompt_ids: list[int], n_tokens: int) -> Run:
         times: list[float] = []
+        clock = self._setting.clock
         request = RowRequest(prompt_ids, None, max_new_tokens=n_tokens, eos_token_ids=())
         with count_passes(self._setting.model) as passes:
-            started = time.perf_counter()
+            started = clock()
 
             def note(_: int, ids: list[int]) -> None:
-                times.extend([time.perf_counter() - started] * len(ids))
+                times.extend([clock() - started] * len(ids))
 
             (result,) = decode(self._setting.model, self._setting.vocabulary, [request], DecodeOptions(), note)
-            elapsed = time.perf_counter() - started
+            elapsed = clock() - started
         return Run(tuple(result.token_ids), elapsed, passes[0], token_times_s=tuple(times))
 
 
@@ -117,7 +116,7 @@ class Naive:
     def run(self, workload: Workload, prompt_ids: list[int]) -> Run:
         # measure="full" makes a mask at every step, also where the model's own choice is legal.
         options = DecodeOptions(speculate=False, measure="full")
-        vocabulary = self._setting.vocabulary
+        vocabulary, clock = self._setting.vocabulary, self._setting.clock
         request = RowRequest(
             prompt_ids,
             self._compiled[workload.name],
@@ -125,9 +124,9 @@ class Naive:
             eos_token_ids=vocabulary.eos_token_ids,
         )
         with count_passes(self._setting.model) as passes:
-            started = time.perf_counter()
+            started = clock()
             (result,) = decode(self._setting.model, vocabulary, [request], options)
-            elapsed = time.perf_counter() - started
+            elapsed = clock() - started
         return Run(tuple(result.token_ids), elapsed, passes[0], mask_s=result.statistics.mask_s)
 
 
@@ -147,9 +146,9 @@ class Exact:
         self._constraints[workload.name] = constraint
 
     def run(self, workload: Workload, prompt_ids: list[int]) -> Run:
-        setting = self._setting
+        setting, clock = self._setting, self._setting.clock
         with count_passes(setting.model) as passes:
-            started = time.perf_counter()
+            started = clock()
             result: GenerationResult = generate(
                 setting.model,
                 setting.tokenizer,
@@ -159,7 +158,7 @@ class Exact:
                 do_sample=False,
                 speculate=self._speculate,
             )
-            elapsed = time.perf_counter() - started
+            elapsed = clock() - started
         report = result.report
         return Run(
             result.token_ids,

@@ -44,21 +44,21 @@ class NaiveCompiled:
         self.terminals = terminals
         self.engine = Engine(vocabulary, memo_min_nodes=_NO_MEMOS)
         self.exact = Compiled(constraint.expression, vocabulary, engine=self.engine)
-        self._n_bytes_left: dict[Configuration, int] = {}
+        self._n_left: dict[tuple[Configuration, int], int] = {}
 
     def matcher(self) -> NaiveMatcher:
         return NaiveMatcher(self)
 
     def shortest_n_tokens(self) -> int:
-        """An upper bound: the bytes of the shortest text."""
-        return self.n_bytes_left(self.exact.start)
+        return self.n_tokens_left(self.exact.start, START)
 
-    def n_bytes_left(self, here: Configuration) -> int:
-        """How many bytes, and so at most how many tokens, complete the text."""
-        found = self._n_bytes_left.get(here)
+    def n_tokens_left(self, here: Configuration, state: int) -> int:
+        """How many tokens within terminals suffice to complete the text: those of its shortest completion."""
+        found = self._n_left.get((here, state))
         if found is None:
-            found = len(self.exact.completion(here))
-            self._n_bytes_left[here] = found
+            parts = self.terminals.split(state, self.exact.completion(here))
+            found = sum(len(self.engine.fewest_tokens(part) or part) for part in parts)
+            self._n_left[here, state] = found
         return found
 
 
@@ -87,7 +87,8 @@ class NaiveMatcher:
             if token in ends:
                 continue
             after = self.compiled.exact.successor(self._exact.configuration, token)
-            if after is None or self.compiled.n_bytes_left(after) > n_tokens - 1:
+            state = self.compiled.terminals.after(self._states[-1], self.compiled.vocabulary.token_bytes[token] or b"")
+            if after is None or self.compiled.n_tokens_left(after, state) > n_tokens - 1:
                 mask[token >> 5] &= ~np.uint32(1 << (token & 31))
         return mask
 
@@ -126,7 +127,7 @@ class NaiveMatcher:
         return self._exact.can_continue()
 
     def min_tokens(self) -> int:
-        return self.compiled.n_bytes_left(self._exact.configuration)
+        return self.compiled.n_tokens_left(self._exact.configuration, self._states[-1])
 
     def shortest_completion(self) -> bytes:
         return self._exact.shortest_completion()

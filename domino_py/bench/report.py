@@ -19,22 +19,24 @@ HEADS = (
     "passes",
     "passes/token",
     "time ratio",
-    "perpl./byte",
-    "non-canon.",
+    "ppl/byte",
+    "non-canon",
     "gap (nats)",
     "mask ms/token",
     "drafts",
 )
-WIDE = 125  # columns of a terminal that shows everything
+WIDE = 130  # columns of a terminal that shows everything
 LEFT_OUT_IF_NARROW = ("valid", "passes", "drafts")
 NOTES = (
     "legal: outputs that the library's slow recognizer accepts; valid: that jsonschema (or `re`) accepts.",
     "passes: calls of the model, the prompt's included.",
-    "time ratio: wall time over that of unconstrained generation of the same number of tokens in the same round, the "
+    "time ratio: time over that of unconstrained generation of the same number of tokens in the same round, the "
     "prompt's pass included in both; median over rounds (lowest-highest of all rounds and prompts).",
-    "perpl./byte, gap: under the unconstrained model; gap = log P(canonical tokens of the text) - log P(the tokens).",
+    "ppl/byte (perplexity), gap: under the unconstrained model; gap = log P(the text's canonical tokens) - log P(its "
+    "tokens).",
     "mask ms/token: of peers, their whole logits processor. drafts: accepted of drafted.",
-    "The unconstrained row runs past its end to the length of the longest output; its text is judged up to its end.",
+    "The unconstrained row runs past its end to the length of the longest output (naive masking's left out); its text "
+    "is judged up to its end.",
 )
 
 
@@ -52,6 +54,7 @@ class Results:
     cells: Sequence[Cell]
     absent: dict[str, str] = field(default_factory=dict)  # peer -> why it was left out
     elapsed_s: float = 0.0
+    clock: str = "wall"
 
 
 def columns_of(cell: Cell, title: str, *, spread: bool = True) -> tuple[str, ...]:
@@ -80,7 +83,7 @@ def as_markdown(results: Results) -> str:
     lines = [
         "# domino bench",
         "",
-        f"{results.model}, {results.dtype}, greedy, {_count(results.n_rounds, 'round')}.",
+        f"{results.model}, {results.dtype}, greedy, {_count(results.n_rounds, 'round')}, {results.clock} time.",
         "",
     ]
     facts = {**results.machine, **results.versions}
@@ -103,6 +106,7 @@ def as_json(results: Results) -> str:
             "dtype": results.dtype,
             "n_rounds": results.n_rounds,
             "elapsed_s": results.elapsed_s,
+            "clock": results.clock,
             "machine": results.machine,
             "versions": results.versions,
             "workloads": results.workloads,
@@ -125,8 +129,8 @@ def print_results(console: Any, results: Results, *, show: bool) -> None:
         table = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", title_style="bold", pad_edge=False)
         places = [i for i, head in enumerate(HEADS) if console.width >= WIDE or head not in LEFT_OUT_IF_NARROW]
         for place in places:
-            head = HEADS[place].replace(" ", "\n").replace("/", "\n/") if place else HEADS[place]
-            table.add_column(head, justify="right" if place else "left", no_wrap=not place)
+            head = HEADS[place].replace(" ", "\n").replace("/", "\n/").replace("-", "-\n") if place else HEADS[place]
+            table.add_column(head, justify="right" if place else "left", no_wrap=True)
         mine = [cell for cell in results.cells if cell.workload == name]
         for cell in mine:
             row = columns_of(cell, results.methods[cell.method], spread=console.width >= WIDE)

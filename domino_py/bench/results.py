@@ -67,7 +67,7 @@ class Timing:
 class Cell:
     """One method on one workload: sums over the prompts; times are medians over the rounds.
 
-    `time_ratio` is wall time over the time that unconstrained generation takes for the same number of tokens, measured
+    `time_ratio` is the time over the time that unconstrained generation takes for the same number of tokens, measured
     in the same round; `time_ratios` has it for each round and prompt. `failure` says why there is
     nothing.
     """

@@ -34,6 +34,10 @@ class Terminals(Protocol):
         """The state after these bytes."""
         ...
 
+    def split(self, state: int, data: bytes) -> list[bytes]:
+        """The bytes terminal by terminal; the first part may end a terminal that is already begun."""
+        ...
+
 
 class OneTerminal:
     """The whole text is one terminal: no token crosses anything."""
@@ -46,6 +50,9 @@ class OneTerminal:
 
     def after(self, state: int, data: bytes) -> int:
         return START
+
+    def split(self, state: int, data: bytes) -> list[bytes]:
+        return [data] if data else []
 
 
 class JsonTerminals:
@@ -69,6 +76,15 @@ class JsonTerminals:
         for byte in data:
             state, _ = step(state, byte)
         return state
+
+    def split(self, state: int, data: bytes) -> list[bytes]:
+        starts = []
+        for index, byte in enumerate(data):
+            state, is_start = step(state, byte)
+            if is_start or not index:
+                starts.append(index)
+        ends = [*starts[1:], len(data)] if starts else []
+        return [data[start:end] for start, end in zip(starts, ends, strict=True)]
 
 
 def is_inside(state: int, data: bytes) -> bool:

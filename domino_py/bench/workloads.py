@@ -150,7 +150,7 @@ WORKLOADS = (
             "The blender stopped working after two days. I have the receipt from last week.",
             "I bought this laptop two years ago, lost the receipt and want my money back now.",
         ),
-        max_new_tokens=48,
+        max_new_tokens=40,
         schema_text=json.dumps(_DECISION),
     ),
     Workload(
@@ -163,7 +163,7 @@ WORKLOADS = (
             "Dear team, this is Maria Lindqvist from Uppsala. Please send me 2 desk lamps at 34.50 each. That makes "
             "69.00 in all. There is no hurry, normal post will do.",
         ),
-        max_new_tokens=200,
+        max_new_tokens=120,
         schema_text=json.dumps(_ORDER),
     ),
     Workload(
@@ -175,7 +175,7 @@ WORKLOADS = (
             "Tom has 12 apples. He eats 5 of them and then buys 3 more. How many apples has he now?",
             "A train travels 60 miles an hour for 3 hours. How many miles does it go?",
         ),
-        max_new_tokens=160,
+        max_new_tokens=100,
         schema_text=json.dumps(_REASONING),
     ),
     Workload(
@@ -187,7 +187,7 @@ WORKLOADS = (
             "Dinner with Tom, Lucy and Raj on Monday at seven, everybody pays for themselves.",
             "Lost cat, grey, answers to Mimi, last seen near the station on Sunday.",
         ),
-        max_new_tokens=100,
+        max_new_tokens=80,
     ),
     Workload(
         "phone",

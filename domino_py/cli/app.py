@@ -58,7 +58,7 @@ def run() -> None:
     try:
         app()
     except DominoError as error:
-        Console(stderr=True).print(Text.assemble(("error: ", "bold red"), str(error)))
+        Console(stderr=True).print(Text.assemble(("error: ", "bold red"), str(error)), soft_wrap=True)
         sys.exit(2)
     except KeyboardInterrupt:
         Console(stderr=True).print("interrupted")

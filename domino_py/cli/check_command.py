@@ -27,7 +27,7 @@ def check(
     problems = domino.check(wanted)
     console = Console()
     for problem in problems:
-        console.print(Text.assemble((f"{problem.severity}: ", _STYLES[problem.severity]), str(problem)))
+        console.print(Text.assemble((f"{problem.severity}: ", _STYLES[problem.severity]), str(problem)), soft_wrap=True)
     failed = any(problem.severity == "error" for problem in problems)
     if not problems:
         console.print("no problems")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
@@ -44,9 +43,11 @@ def extract(
     """Extract one object from each text, as JSON lines. Exit code 1 if any record failed."""
     from domino_py.cli.loading import load_model, load_schema
     from domino_py.extraction import Extractor
-    from domino_py.records import read_records
+    from domino_py.records import RecordError, read_records, write_json
     from domino_py.report import Report
 
+    if out is not None and out.exists() and source.exists() and out.samefile(source):
+        raise RecordError(f"--out {out} is the input itself; name another file.")
     wanted = load_schema(schema)
     records = list(read_records(source, text_field=text_field, id_field=id_field))
     settings = opt.sampling_options(sample, temperature, top_p, top_k, seed)
@@ -65,7 +66,7 @@ def extract(
         else:
             reports.append(outcome.result.report)
         if out is None:
-            typer.echo(json.dumps(extractor.line(outcome), ensure_ascii=False, default=str))
+            typer.echo(write_json(extractor.line(outcome)).encode("utf-8", "backslashreplace"))
     done = len(records) - failed
     parts = [f"{done} of {len(records)} records extracted"]
     parts += [f"{failed} failed"] if failed else []

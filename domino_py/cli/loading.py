@@ -26,15 +26,22 @@ def load_model(name: str | None, dtype: str = "auto", device: str = "cpu") -> tu
         from domino_py.default_model import load_default
 
         model, tokenizer = load_default(dtype="float32" if dtype == "auto" else dtype)
-        return (model if device == "cpu" else model.to(device)), tokenizer
+        return _moved(model, device), tokenizer
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     try:
         tokenizer = AutoTokenizer.from_pretrained(name)
-        model = AutoModelForCausalLM.from_pretrained(name, dtype=dtype).to(device).eval()
+        model = AutoModelForCausalLM.from_pretrained(name, dtype=dtype).eval()
     except (OSError, ValueError) as error:
         raise NotFound(f"the model {name!r} cannot be loaded: {str(error).strip().splitlines()[0]}") from error
-    return model, tokenizer
+    return _moved(model, device), tokenizer
+
+
+def _moved(model: Any, device: str) -> Any:
+    try:
+        return model.to(device)
+    except (RuntimeError, AssertionError) as error:  # torch built without CUDA raises AssertionError
+        raise NotFound(f"--device {device}: {str(error).strip().splitlines()[0]}") from error
 
 
 def load_schema(name: str) -> Any:
@@ -73,12 +80,15 @@ def _module_of(name: str) -> Any:
             raise NotFound(f"{path}: no such file.")
         module = importlib.util.module_from_spec(spec)
         sys.modules[path.stem] = module  # types look their module up by name when hints are resolved
-        spec.loader.exec_module(module)
+        try:
+            spec.loader.exec_module(module)
+        except Exception as error:  # whatever a user's file may raise
+            raise NotFound(f"{path} cannot be run: {type(error).__name__}: {error}.") from error
         return module
     sys.path.insert(0, "")
     try:
         return importlib.import_module(name)
-    except ImportError as error:
-        raise NotFound(f"the module {name!r} cannot be imported: {error}.") from error
+    except Exception as error:  # whatever a user's module may raise
+        raise NotFound(f"the module {name!r} cannot be imported: {type(error).__name__}: {error}.") from error
     finally:
         sys.path.remove("")

@@ -11,7 +11,9 @@ Model = Annotated[
 ]
 Dtype = Annotated[str, typer.Option(help="auto, float32, bfloat16 or float16.")]
 Device = Annotated[str, typer.Option(help="cpu, cuda, …")]
-MaxNewTokens = Annotated[int | None, typer.Option(help="Most tokens of an output; it is complete and legal all the same.")]
+MaxNewTokens = Annotated[
+    int | None, typer.Option(help="Most tokens of an output; it is complete and legal all the same.")
+]
 Sample = Annotated[bool, typer.Option("--sample/--greedy", help="Sample, or always take the likeliest legal token.")]
 Temperature = Annotated[float | None, typer.Option(help="With --sample: above 1 is more varied, below 1 less.")]
 TopP = Annotated[float | None, typer.Option(help="With --sample: keep the likeliest tokens that make up this share.")]

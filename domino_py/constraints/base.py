@@ -31,7 +31,7 @@ class Constraint:
     """Which texts are legal. Made by the front ends (`regex`, `choice`, `json_schema`, ...), never by hand.
 
     `kind`: the front end; `source`: its hashable input (a pattern, canonical JSON text, a tuple of parts ...);
-    `options`: (name, value) pairs, sorted; `extra`: what does not take part in equality (such as a Python type to parse to).
+    `options`: (name, value) pairs, sorted; `extra`: what does not take part in equality (such as a type to parse to).
     """
 
     kind: str
@@ -64,7 +64,7 @@ class Constraint:
 
     def validate(self) -> None:
         """Build the expression and make sure that some text satisfies it. Raises ConstraintError subclasses."""
-        from tokenizer_align.derivatives import is_productive
+        from tokenizer_align.productive import is_productive
 
         if not is_productive(self.expression):
             raise EmptyLanguage(f"no text satisfies this constraint: {self}")

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from tokenizer_align.derivatives import is_productive
 from tokenizer_align.errors import EmptyLanguage, InvalidOption, Problem, UnsupportedSchema
 from tokenizer_align.expressions import Expr, seq
+from tokenizer_align.productive import is_productive
 
 from .base import Constraint
 from .json import style_of

@@ -58,13 +58,16 @@ def _substitute(hint: Any, chosen: dict[Any, Any]) -> Any:
 
 
 def dataclass_fields(tp: Any, base: Any, path: str) -> list[FieldForm]:
+    """What the class is made from, `InitVar`s included, in the order of its parameters."""
     hints = _hints(tp, base)
-    missing = dataclasses.MISSING
-    return [
-        FieldForm(field.name, hints[field.name], field.default is missing and field.default_factory is missing)
-        for field in dataclasses.fields(base)
-        if field.init
-    ]
+    stored = {field.name: field for field in dataclasses.fields(base) if field.init}
+    found = []
+    for name, parameter in inspect.signature(base).parameters.items():
+        hint = hints.get(name, Any)
+        if name in stored or isinstance(hint, dataclasses.InitVar):
+            annotation = hint.type if isinstance(hint, dataclasses.InitVar) else hint
+            found.append(FieldForm(name, annotation, parameter.default is parameter.empty))
+    return found
 
 
 def typed_dict_fields(tp: Any, base: Any) -> list[FieldForm]:

@@ -101,7 +101,7 @@ class FormBuilder:
         if not is_hashable(base):
             raise ConstraintError(f"{tp!r}{_at(path)} is not a type")
         if base is tuple:
-            return self._tuple(arguments, path)
+            return container_form(ANY, tuple) if tp in (tuple, typing.Tuple) else self._tuple(arguments, path)  # noqa: UP006
         if base in _LISTS:
             item = self.form(arguments[0], f"{path}[]") if arguments else ANY
             return container_form(item, _LISTS[base], is_set=base in _SETS)
@@ -147,8 +147,6 @@ class FormBuilder:
         return Form({"anyOf": [form.schema for form in forms]}, read)
 
     def _tuple(self, arguments: tuple[Any, ...], path: str) -> Form:
-        if not arguments:
-            return container_form(ANY, tuple)
         if len(arguments) == 2 and arguments[1] is Ellipsis:
             return container_form(self.form(arguments[0], f"{path}[]"), tuple)
         forms = [self.form(one, f"{path}[{i}]") for i, one in enumerate(arguments if arguments != ((),) else ())]

@@ -8,28 +8,30 @@ when edges pay.
 
 from __future__ import annotations
 
-from collections import OrderedDict
+import weakref
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from speculative.drafts import Draft, DraftContext
 from speculative.protocols import VocabularyLike
 
-__all__ = ["CanonicalRuns", "DeterminedRuns"]
+__all__ = ["CanonicalRuns", "DeterminedRuns", "runs_of"]
 
 _TAIL_TOKENS = 6
 _MEMO_SIZE = 4096
 
 
 class CanonicalRuns:
-    """Encodes a run of bytes the way the tokenizer would in mid-text; remembers the latest ones."""
+    """Encodes a run of bytes the way the tokenizer would in mid-text; remembers what it did."""
 
     def __init__(self, vocabulary: VocabularyLike) -> None:
-        self._vocabulary = vocabulary
-        self._memo: OrderedDict[tuple[bytes, bytes], tuple[int, ...]] = OrderedDict()
+        self._token_bytes = vocabulary.token_bytes
+        self._encoder = vocabulary.encode
+        self._memo: dict[tuple[bytes, bytes], tuple[int, ...]] = {}
 
     def encode(self, output_ids: Sequence[int], run: bytes) -> tuple[int, ...]:
         """Return the canonical tokens of `run` after these tokens; bytes that end inside a character are left off."""
-        encode = self._vocabulary.encode
+        encode = self._encoder
         if encode is None:
             return ()
         tail = self._tail(output_ids)
@@ -37,16 +39,14 @@ class CanonicalRuns:
         found = self._memo.get(key)
         if found is None:
             found = self._encode(encode, tail, run)
+            if len(self._memo) >= _MEMO_SIZE:
+                self._memo.clear()
             self._memo[key] = found
-            if len(self._memo) > _MEMO_SIZE:
-                self._memo.popitem(last=False)
-        else:
-            self._memo.move_to_end(key)
         return found
 
     def _tail(self, output_ids: Sequence[int]) -> bytes:
         """The text of the last few tokens, from a character's start."""
-        pieces = [self._vocabulary.token_bytes[token] or b"" for token in output_ids[-_TAIL_TOKENS:]]
+        pieces = [self._token_bytes[token] or b"" for token in output_ids[-_TAIL_TOKENS:]]
         tail = b"".join(pieces)
         start = 0
         while start < len(tail) and 0x80 <= tail[start] < 0xC0:
@@ -67,7 +67,7 @@ class CanonicalRuns:
 
     def _after(self, ids: Sequence[int], n_bytes: int) -> tuple[int, ...] | None:
         """The tokens after the first n_bytes, or None if no token ends there."""
-        table = self._vocabulary.token_bytes
+        table = self._token_bytes
         for index, token in enumerate(ids):
             if n_bytes <= 0:
                 return tuple(ids[index:]) if n_bytes == 0 else None
@@ -85,13 +85,24 @@ def _decodable(data: bytes) -> str | None:
         return data[: error.start].decode("utf-8")
 
 
+_RUNS: weakref.WeakKeyDictionary[Any, CanonicalRuns] = weakref.WeakKeyDictionary()
+
+
+def runs_of(vocabulary: VocabularyLike) -> CanonicalRuns:
+    """Return the encoder of a vocabulary, shared by all calls so that what it remembers serves them all."""
+    runs = _RUNS.get(vocabulary)
+    if runs is None:
+        runs = _RUNS[vocabulary] = CanonicalRuns(vocabulary)
+    return runs
+
+
 class DeterminedRuns:
     """The draft source of determined runs; kinds are "forced", "layout" and "edge"."""
 
     name = "determined"
 
     def __init__(self, vocabulary: VocabularyLike) -> None:
-        self._runs = CanonicalRuns(vocabulary)
+        self._runs = runs_of(vocabulary)
         self._token_bytes = vocabulary.token_bytes
 
     def propose(self, context: DraftContext, limit: int) -> Draft | None:

@@ -1,7 +1,7 @@
 """The mask by brute force: append each token's bytes, then search for a completion *in this vocabulary*.
 
-Nothing here is clever: configurations are the recognizer's sets of stacks, and a configuration is live if some sequence of
-tokens leads from it to a complete text, found by breadth-first search over tokens. Exact where finitely many
+Nothing here is clever: configurations are the recognizer's sets of stacks, and a configuration is live if some sequence
+of tokens leads from it to a complete text, found by breadth-first search over tokens. Exact where finitely many
 configurations can be reached; beyond `max_visited` it raises `Undecided`, and a test drops the example.
 """
 

@@ -1,7 +1,7 @@
 """What an expression means, straight from the definition: no derivatives, no stacks, no automaton.
 
-`ends(node, text, i)` is the set of places where a text of the node that begins at `i` may end. Calls are decided by least
-fixed point over (rule, place), objects by trying every member at every place.
+`ends(node, text, i)` is the set of places where a text of the node that begins at `i` may end. Calls are decided by
+least fixed point over (rule, place), objects by trying every member at every place.
 """
 
 from __future__ import annotations

@@ -11,6 +11,7 @@ import hashlib
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 from tokenizer_align.errors import VocabularyError
@@ -58,10 +59,17 @@ def backend_of(tokenizer: Any) -> Any | None:
 
 
 def end_ids(value: Any) -> tuple[int, ...]:
-    """End-of-sequence ids as transformers writes them: an id, a list of ids, or None."""
-    if value is None:
-        return ()
-    return tuple(int(i) for i in value) if isinstance(value, (list, tuple, set, frozenset)) else (int(value),)
+    """End-of-sequence ids as transformers writes them: an id, a list (or tensor) of ids, or None.
+
+    Raises:
+        VocabularyError: something else.
+    """
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    ids = () if value is None else value if isinstance(value, (list, tuple, set, frozenset)) else (value,)
+    if any(isinstance(i, bool) or not isinstance(i, Integral) for i in ids):
+        raise VocabularyError(f"end-of-sequence ids are {value!r}, expected a token id or a list of token ids")
+    return tuple(int(i) for i in ids)
 
 
 def _backend_source(tokenizer: Any, backend: Any) -> TokenizerSource:

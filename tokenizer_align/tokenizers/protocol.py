@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Protocol, runtime_checkable
 
 from tokenizer_align.errors import VocabularyError
@@ -28,10 +29,13 @@ def read_protocol(tokenizer: BytesTokenizer) -> TokenTable:
     """Read an object that follows the protocol.
 
     Raises:
-        VocabularyError: `id_to_bytes` gave something other than bytes or None.
+        VocabularyError: `n_rows` is no number of rows, or `id_to_bytes` gave something other than bytes or None.
     """
     name = str(getattr(tokenizer, "name", None) or type(tokenizer).__name__)
-    token_bytes = [tokenizer.id_to_bytes(i) for i in range(int(tokenizer.n_rows))]
+    n_rows = tokenizer.n_rows
+    if isinstance(n_rows, bool) or not isinstance(n_rows, Integral) or n_rows < 1:
+        raise VocabularyError(f"{name}.n_rows is {n_rows!r}, expected a whole number, 1 or more")
+    token_bytes = [tokenizer.id_to_bytes(i) for i in range(int(n_rows))]
     for i, data in enumerate(token_bytes):
         if data is not None and not isinstance(data, bytes):
             raise VocabularyError(f"{name}.id_to_bytes({i}) gave {type(data).__name__}, expected bytes or None")

@@ -41,11 +41,11 @@ class Processed:
 
         made = self.processor(workload)
         timed = None if made is None else _Timed(made)
-        model, vocabulary = self.setting.model, self.setting.vocabulary
+        model, vocabulary, clock = self.setting.model, self.setting.vocabulary, self.setting.clock
         ids = torch.tensor([prompt_ids], device=model.device)
         ends = list(vocabulary.eos_token_ids)
         with count_passes(model) as passes, torch.inference_mode():
-            started = time.perf_counter()
+            started = clock()
             output = model.generate(
                 ids,
                 attention_mask=torch.ones_like(ids),
@@ -57,7 +57,7 @@ class Processed:
                 eos_token_id=ends or None,
                 pad_token_id=ends[0] if ends else 0,
             )
-            elapsed = time.perf_counter() - started
+            elapsed = clock() - started
         tokens = output[0, len(prompt_ids) :].tolist()
         while tokens and tokens[-1] in ends:
             tokens.pop()

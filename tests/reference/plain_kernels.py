@@ -1,0 +1,231 @@
+"""Plain-Python twins of the kernels: the same arguments and answers, over the same arrays, without memos or short cuts.
+
+A twin takes the engine's `Tables` where the kernel takes their addresses. States that are not built yet are built by
+`build_all` beforehand, so a twin never asks for anything.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from tokenizer_align import kernels as k
+from tokenizer_align.engine import Engine, Heads
+from tokenizer_align.tables import Tables
+
+Head = tuple[int, int]
+
+
+def resolve(tables: Tables, code: int) -> int:
+    while 0 <= code < k.LIT_BASE and tables.state_kind.array[code] == k.ALIAS:
+        code = int(tables.state_row.array[code])
+    return code
+
+
+def close_heads(tables: Tables, heads: list[Head]) -> list[Head]:
+    """The heads and all that lies below frames that may end, without finished frames."""
+    found = list(dict.fromkeys(heads))
+    for code, stack in found:  # grows while it is read
+        if 0 <= code < k.LIT_BASE and tables.state_nullable.array[code] == 1:
+            below = (k.ACCEPT, -1)
+            if stack >= 0:
+                below = (resolve(tables, int(tables.cell_state[stack])), int(tables.cell_parent[stack]))
+            if below not in found:
+                found.append(below)
+    return [head for head in found if head[0] != k.EPSILON_STATE]
+
+
+def push(tables: Tables, state: int, parent: int) -> int:
+    """The cell (state, parent), by linear search; made where it is new."""
+    n = int(tables.counts.array[0])
+    for cell in range(n):
+        if tables.cell_state[cell] == state and tables.cell_parent[cell] == parent:
+            return cell
+    return int(k.push_cell(tables.ctx, np.int64(state), np.int64(parent)))
+
+
+def _literal_step(tables: Tables, code: int, byte: int) -> int:
+    lits = tables.lits.array
+    if lits[code - k.LIT_BASE] != byte:
+        return k.DEAD
+    return k.EPSILON_STATE if lits[code + 1 - k.LIT_BASE] == k.LIT_END else code + 1
+
+
+def emit(tables: Tables, head: Head, byte: int) -> list[Head]:
+    """The heads that one head becomes when it reads a byte, not closed."""
+    code, stack = head
+    if code < 0:
+        return []
+    if code >= k.KEY_BASE:
+        return _emit_key(tables, code, stack, byte)
+    if code >= k.LIT_BASE:
+        target = _literal_step(tables, code, byte)
+        return [] if target == k.DEAD else [(target, stack)]
+    row = int(tables.state_row.array[code])
+    if tables.state_kind.array[code] == k.KEYS:
+        node = int(tables.state_self.row(code)[0])
+        return _emit_key(tables, k.KEY_BASE + (row << k.KEY_SHIFT) + node, stack, byte)
+    assert tables.state_kind.array[code] == k.ROW, "a state that is not built"
+    target = int(tables.rows.array[row * 256 + byte])
+    if target >= 0:
+        return [(target, stack)]
+    if target == k.DEAD:
+        return []
+    result, at = [], -target - 2
+    seqs = tables.seqs.array.tolist()
+    choices, at = seqs[at], at + 1
+    for _ in range(choices):
+        size = seqs[at]
+        cell = stack
+        for state in reversed(seqs[at + 2 : at + 1 + size]):
+            cell = push(tables, resolve(tables, state), cell)
+        result.append((seqs[at + 1], cell))
+        at += 1 + size
+    return result
+
+
+def _emit_key(tables: Tables, code: int, stack: int, byte: int) -> list[Head]:
+    index, node = (code - k.KEY_BASE) >> k.KEY_SHIFT, (code - k.KEY_BASE) & ((1 << k.KEY_SHIFT) - 1)
+    root, bits, n_words, extra, after, first_rest, n_keys, _ = tables.instances.row(index).tolist()
+    allowed = sum(int(tables.key_bits.array[bits + i]) << (64 * i) for i in range(n_words))
+    child = int(tables.key_child.array[root + node])
+    while child >= 0 and tables.key_byte.array[child] != byte:
+        child = int(tables.key_sibling.array[child])
+    if child >= 0:
+        lo, hi, ends = (int(pool.array[child]) for pool in (tables.key_lo, tables.key_hi, tables.key_ends))
+        is_open = bool(allowed & ((1 << hi) - (1 << lo)))
+        if ends >= 0:
+            rest = resolve(tables, int(tables.key_rests.array[first_rest + ends]))
+            return [(rest, push(tables, resolve(tables, after + ends), stack))] if is_open else []
+        goes_on = is_open or (extra and tables.key_extra.array[child] >= 0)
+        return [(code - node + (child - root), stack)] if goes_on else []
+    state = int(tables.key_extra.array[root + node]) if extra else -1
+    if state < 0:
+        return []
+    if state >= k.LIT_BASE:
+        target = _literal_step(tables, state, byte)
+    else:
+        target = int(tables.rows.array[int(tables.state_row.array[state]) * 256 + byte])
+    if target == k.DEAD:
+        return []
+    below = resolve(tables, after + n_keys)
+    return [(below, stack)] if target == k.EPSILON_STATE else [(target, push(tables, below, stack))]
+
+
+def step(tables: Tables, heads: list[Head], byte: int) -> list[Head]:
+    return close_heads(tables, [after for head in heads for after in emit(tables, head, byte)])
+
+
+def run_bytes(tables: Tables, heads: Heads, text: bytes) -> list[Head]:
+    """The closed heads after the bytes."""
+    here = list(heads)
+    for byte in text:
+        here = step(tables, here, byte)
+    return here
+
+
+def walk(tables: Tables, heads: Heads, mask: npt.NDArray[np.uint32]) -> None:
+    """Set the bits of all tokens that the heads can read whole, node by node from the root of the vocabulary's trie."""
+    work: list[tuple[int, list[Head]]] = [(0, list(heads))]
+    while work:
+        node, here = work.pop()
+        child = node + 1
+        while child < tables.trie_end.array[node]:
+            after = step(tables, here, int(tables.trie_byte.array[child]))
+            if after:
+                start, end = tables.trie_token_start.array[child : child + 2].tolist()
+                for token in tables.trie_token_ids.array[start:end].tolist():
+                    mask[token >> 5] |= np.uint32(1 << (token & 31))
+                work.append((child, after))
+            child = int(tables.trie_end.array[child])
+
+
+def live_bytes(tables: Tables, heads: Heads) -> int:
+    """Which bytes the heads can read (256-bit mask)."""
+    return sum(1 << byte for byte in range(256) if any(emit(tables, head, byte) for head in heads))
+
+
+def forced_run(tables: Tables, heads: Heads, limit: int) -> tuple[bytes, list[Head]]:
+    """The bytes that are the only way on, and the heads behind them."""
+    here, out = list(heads), b""
+    while len(out) < limit and (k.ACCEPT, -1) not in here:
+        live = live_bytes(tables, tuple(here))
+        if live.bit_count() != 1:
+            break
+        out += bytes([live.bit_length() - 1])
+        here = step(tables, here, out[-1])
+    return out, here
+
+
+def walk_frame(tables: Tables, start: int, state: int, mask: npt.NDArray[np.uint32]) -> list[int] | None:
+    """Tokens below a trie node that end inside the state's frame, into the mask; the nodes where the frame may end and
+    tokens go on. None for a frame that pushes."""
+    exits: list[int] = []
+    work = [(start, state)]
+    while work:
+        node, code = work.pop()
+        child = node + 1
+        while child < tables.trie_end.array[node]:
+            for target, stack in emit(tables, (code, -1), int(tables.trie_byte.array[child])):
+                if stack >= 0:
+                    return None
+                first, last = tables.trie_token_start.array[child : child + 2].tolist()
+                for token in tables.trie_token_ids.array[first:last].tolist():
+                    mask[token >> 5] |= np.uint32(1 << (token & 31))
+                if tables.trie_end.array[child] > child + 1:
+                    if target < k.LIT_BASE and tables.state_nullable.array[target] == 1:
+                        exits.append(child)
+                    work.append((child, target))
+            child = int(tables.trie_end.array[child])
+    return exits
+
+
+def subtree_masks(ends: list[int], trie_bytes: list[int]) -> list[int]:
+    """For every node the set of bytes strictly below it, as 256-bit masks."""
+    return [sum({1 << trie_bytes[below] for below in range(node + 1, end)}) for node, end in enumerate(ends)]
+
+
+def subtree_heights(ends: list[int]) -> list[int]:
+    """How many levels lie below each node."""
+
+    def height(node: int) -> int:
+        child, best = node + 1, 0
+        while child < ends[node]:
+            best = max(best, height(child) + 1)
+            child = ends[child]
+        return best
+
+    return [height(node) for node in range(len(ends))]
+
+
+def count_children(ends: list[int]) -> list[int]:
+    """How many children each node has."""
+    counts = []
+    for node, end in enumerate(ends):
+        child, n = node + 1, 0
+        while child < end:
+            child, n = ends[child], n + 1
+        counts.append(n)
+    return counts
+
+
+def fewest_tokens(tokens: list[bytes | None], text: bytes) -> list[int]:
+    """Fewest tokens that spell text[i:] for every i; -1 where none do."""
+    best = [-1] * len(text) + [0]
+    for at in range(len(text) - 1, -1, -1):
+        counts = [best[at + len(t)] + 1 for t in tokens if t and text.startswith(t, at) and best[at + len(t)] >= 0]
+        best[at] = min(counts, default=-1)
+    return best
+
+
+def build_all(engine: Engine, heads: Heads, text: bytes) -> None:
+    """Build every state that reading the text, and any one token after it, can meet."""
+    here = heads
+    for byte in text:
+        engine.mask(here)
+        here = engine.run(here, np.frombuffer(bytes([byte]), np.uint8))
+        engine.live_bytes(here)
+    for data in engine.vocabulary.token_bytes:
+        if data:
+            engine.run(here, np.frombuffer(data, np.uint8))
+    engine.mask(here)

@@ -1,0 +1,33 @@
+"""The first text of a process finds every kernel compiled."""
+
+from __future__ import annotations
+
+from numba.core.dispatcher import Dispatcher
+
+import domino_py as domino
+from tokenizer_align import kernels
+from tokenizer_align.compiled import compile_expression
+from tokenizer_align.vocabulary import Vocabulary
+from tokenizer_align.warm_up import warm_up
+
+VOCABULARY = Vocabulary.from_bytes([*(bytes([b]) for b in range(256)), b'":', b"true", None], [258])
+
+
+def compiled_kernels() -> dict[str, int]:
+    found = {name: value for name, value in vars(kernels).items() if isinstance(value, Dispatcher)}
+    return {name: len(kernel.signatures) for name, kernel in found.items()}
+
+
+def test_a_real_constraint_compiles_no_kernel_that_warming_up_left_out() -> None:
+    warm_up()
+    before = compiled_kernels()
+    schema = {"type": "object", "properties": {"a": {"type": "boolean"}, "b": {"maxLength": 300}}, "required": ["a"]}
+    for constraint in (domino.json_schema(schema), domino.json(), domino.regex("[a-z]{2,9}|1+")):
+        matcher = compile_expression(constraint.expression, VOCABULARY).matcher()
+        while not matcher.is_complete() and matcher.n_tokens < 40:
+            matcher.mask()
+            matcher.forced_bytes()
+            matcher.determined_bytes()
+            matcher.advance(matcher.shortest_completion()[0])
+        assert matcher.mask_within(5).any()
+    assert compiled_kernels() == before

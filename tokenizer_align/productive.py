@@ -1,0 +1,107 @@
+"""Whether an expression with calls holds any text: the least fixed point over rules.
+
+Every node is a list of clauses "so many of these parts hold some text": one of an alternative's, all of a sequence's, a
+number of an object's members. Decided depth first, so that rules are made only as far as the answer needs them; where
+rules are deep or tangled, by rounds over everything that can be reached.
+"""
+
+from __future__ import annotations
+
+from .derivatives import is_live
+from .expressions import K_ALT, K_CALL, K_REPEAT, K_SEQ, Expr, Rule, seq_parts
+
+MAX_DEPTH = 60  # rules inside each other that the quick decision looks into
+MAX_STEPS = 20_000  # nodes that it looks at
+
+
+def is_productive(node: Expr) -> bool:
+    """Whether the node holds any string; rules are looked into (least fixed point, memoized)."""
+    if node.memo_productive is None:
+        try:
+            value, _ = _productive(node, set(), [MAX_STEPS])
+        except _TooDeep:
+            value = _productive_by_rounds(node)
+        node.memo_productive = value
+    return node.memo_productive
+
+
+class _TooDeep(Exception):
+    """The quick decision of productivity went too deep."""
+
+
+def _productive(node: Expr, active: set[Rule], steps: list[int]) -> tuple[bool, bool]:
+    """(value, whether it did not lean on a rule that is still being decided); a memo is kept only for firm answers.
+
+    Depth first, so that rules are made only as far as the answer needs them.
+    """
+    if node.memo_productive is not None:
+        return node.memo_productive, True
+    if not node.has_call:
+        node.memo_productive = is_live(node)
+        return node.memo_productive, True
+    if node.kind == K_CALL and node.data in active:
+        return False, False
+    steps[0] -= 1
+    if len(active) > MAX_DEPTH or steps[0] < 0:
+        raise _TooDeep
+    if node.kind == K_CALL:
+        active.add(node.data)
+    value, final = True, True
+    for needed, parts in _clauses(node):
+        left, waiting, firm = needed, len(parts), True
+        for part in parts:
+            if left == 0 or left > waiting:
+                break
+            waiting -= 1
+            part_value, part_final = _productive(part, active, steps)
+            left -= part_value
+            firm = firm and (part_value or part_final)
+        if left > 0:
+            value, final = False, firm
+            break
+    if node.kind == K_CALL:
+        active.discard(node.data)
+    if value or final:
+        node.memo_productive = value
+    return value, final or value
+
+
+def _clauses(node: Expr) -> list[tuple[int, tuple[Expr, ...]]]:
+    """What a node with calls needs: of each clause, so many of these parts must hold some text."""
+    if node.kind == K_CALL:
+        return [(1, (node.data.body,))]
+    if node.kind == K_ALT:
+        return [(1, node.args)]
+    if node.kind == K_SEQ:
+        parts = tuple(seq_parts(node))
+        return [(len(parts), parts)]
+    if node.kind == K_REPEAT:
+        return [(1, node.args)] if node.data[0] else []
+    from .members import clauses
+
+    return clauses(node)
+
+
+def _productive_by_rounds(start: Expr) -> bool:
+    """The same by rounds over everything that can be reached: for deep or tangled rules."""
+    needs: dict[Expr, list[tuple[int, tuple[Expr, ...]]]] = {}
+    work = [start]
+    while work:
+        node = work.pop()
+        if node in needs or node.memo_productive is not None:
+            continue
+        if not node.has_call:
+            node.memo_productive = is_live(node)
+            continue
+        needs[node] = _clauses(node)
+        work += [part for _, parts in needs[node] for part in parts]
+    changed = True
+    while changed:
+        changed = False
+        for node, wanted in list(needs.items()):
+            if all(sum(part.memo_productive is True for part in parts) >= needed for needed, parts in wanted):
+                node.memo_productive = changed = True
+                del needs[node]
+    for node in needs:
+        node.memo_productive = False
+    return bool(start.memo_productive)

@@ -1,0 +1,52 @@
+"""Compile the kernels before the first real text, once per machine, and load them once per process.
+
+Numba compiles a kernel at its first call and keeps it on disk. Without this step the first text of a new machine would
+pay some twenty seconds in its first mask, where nobody expects them and where they would count as mask time.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+
+from .compiled import Compiled
+from .engine import Engine
+from .expressions import byte_set, lit, seq, star
+from .vocabulary import Vocabulary
+
+_logger = logging.getLogger(__name__)
+_lock = threading.Lock()
+_state = {"done": False}
+
+NOTICE_S = 2.0
+
+
+def warm_up() -> None:
+    """Run every kernel once on a tiny vocabulary. Cheap after the first call of a process; threads wait for it."""
+    if _state["done"]:
+        return
+    with _lock:
+        if _state["done"]:
+            return
+        started = time.perf_counter()
+        _run_all()
+        elapsed_s = time.perf_counter() - started
+        if elapsed_s > NOTICE_S:
+            _logger.info("compiled the mask kernels for this machine in %.1f s; later runs load them", elapsed_s)
+        _state["done"] = True
+
+
+def _run_all() -> None:
+    vocabulary = Vocabulary.from_bytes([*(bytes([b]) for b in range(256)), b"ab", b'a"', None], (258,))
+    engine = Engine(vocabulary, memo_min_nodes=2, wide_bytes=4)
+    text = seq(lit(b'{"'), star(byte_set(range(48, 123))), lit(b'"}'))
+    matcher = Compiled(text, vocabulary, engine=engine).matcher()
+    for token in (*b'{"', 256):
+        matcher.mask()
+        matcher.advance(token)
+    matcher.mask()
+    matcher.forced_bytes()
+    matcher.can_continue()
+    matcher.min_tokens()
+    matcher.mask_within(8)
