@@ -211,6 +211,13 @@ def test_one_end_id_is_as_good_as_a_list(tokenizer: Any) -> None:
     assert domino.compile(domino.json(), tokenizer, eos_token_ids=5).eos_token_ids == {0, 5}
 
 
+def test_a_long_shortest_text_is_shown_in_part(model: Any, tokenizer: Any) -> None:
+    with pytest.raises(domino.BudgetTooSmall) as caught:
+        run(model, tokenizer, "x", domino.regex("a{5000}"), max_new_tokens=10)
+    assert caught.value.shortest_text == "a" * 5000
+    assert len(str(caught.value)) < 300
+
+
 def test_a_vocabulary_that_cannot_write_the_constraint_is_an_error(model: Any) -> None:
     vocabulary = domino.Vocabulary.from_bytes([b"a", b"b", None], eos_token_ids=(2,))
     with pytest.raises(domino.EmptyLanguage):

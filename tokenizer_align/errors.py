@@ -112,9 +112,10 @@ class BudgetTooSmall(DominoError, ValueError):
 
     def __init__(self, max_new_tokens: int, shortest_tokens: int, shortest_text: str) -> None:
         self.max_new_tokens, self.shortest_tokens, self.shortest_text = max_new_tokens, shortest_tokens, shortest_text
+        shown = shortest_text if len(shortest_text) <= 120 else shortest_text[:117] + "…"
         super().__init__(
             f"max_new_tokens={max_new_tokens}, but the shortest legal text needs {shortest_tokens} tokens: "
-            f"{shortest_text!r}. Raise max_new_tokens to at least {shortest_tokens}."
+            f"{shown!r}. Raise max_new_tokens to at least {shortest_tokens}."
         )
 
 
