@@ -14,6 +14,7 @@ from tokenizer_align.errors import Problem, RegexError, TooComplex
 
 from .schema_compile import SchemaCompiler
 from .schema_document import Document
+from .schema_dynamic import original
 from .schema_keywords import is_number, known_keyword
 from .schema_source import escape_token
 from .schema_strings import pattern_body
@@ -104,7 +105,7 @@ def _visit(document: Document, compiler: SchemaCompiler, support: Support, point
     for name, value in keywords.items():
         reason = unsupported_reason(document, pointer, name, value)
         if reason is not None:
-            problem = Problem(f"{pointer}/{escape_token(name)}", name, reason, hint=IGNORE_HINT)
+            problem = Problem(f"{original(pointer)}/{escape_token(name)}", name, reason, hint=IGNORE_HINT)
             support.unsupported.append((pointer, name, problem))
             continue
         if name in _RISKY:
