@@ -42,6 +42,7 @@ class SchemaLogic(SchemaTerms):
         super().__init__(document, dropped)
         self._ways: dict[tuple[str, str, Mode], Ways] = {}
         self._false: dict[tuple[str, str], Alternatives] = {}
+        self._told_apart: dict[tuple[str, str], bool] = {}
         self._disjoint: dict[tuple[str, str, str, str], bool] = {}
         self._pruner = Pruner(self)
 
@@ -245,8 +246,13 @@ class SchemaLogic(SchemaTerms):
 
     def are_disjoint(self, pointer: str, one: str, other: str, kind: str) -> bool:
         """Whether two branches surely never hold together for values of a type that `pointer` admits."""
-        from .schema_overlap import are_disjoint
+        from .schema_overlap import are_disjoint, are_told_apart
 
+        if (pointer, kind) not in self._told_apart:
+            branches = self.document.children(pointer, "oneOf")
+            self._told_apart[pointer, kind] = are_told_apart(self, branches, kind)
+        if self._told_apart[pointer, kind]:
+            return True
         key = (pointer, *sorted((one, other)), kind)
         found = self._disjoint.get(key)  # type: ignore[arg-type]
         if found is None:
