@@ -50,6 +50,8 @@ def test_nothing_is_said_about_what_is_fine(subject: Any) -> None:
         ({"type": "string", "enum": ["a", 1]}, [("warning", "/enum/1")]),
         ({"required": ["b"], "additionalProperties": False}, [("warning", ""), ("warning", "/required")]),
         ({"allOf": [{"properties": {"x": {}}}], "additionalProperties": False}, [("warning", "/additionalProperties")]),
+        ({"properties": {"colour": {}}, "required": ["color"]}, [("warning", "/required")]),
+        ({"properties": {"colour": {}}, "required": ["size"]}, []),
         ({"$schema": SEVEN, "prefixItems": [{}]}, [("warning", "/prefixItems")]),
         ({"$schema": SEVEN, "$ref": "#/definitions/a", "maximum": 3, "definitions": {"a": {}}}, [("warning", "/$ref")]),
         ({"$defs": {"unused": {"pattern": "("}}}, []),

@@ -50,7 +50,8 @@ Heads = tuple[tuple[int, Expr], ...]
 Moves = tuple[tuple[int, tuple[Expr, ...]], ...]
 
 MAX_SEARCH = 50_000  # nodes visited to decide whether an intersection is empty, before TooComplex
-MAX_SEARCH_S = 2.0  # the same in time
+MAX_SEARCH_S = 2.0  # the same in time, once
+MIN_SEARCH = 1_000  # so many were visited: a pause of the machine decides nothing
 
 
 def heads(node: Expr) -> Heads:
@@ -219,7 +220,8 @@ def _search(start: Expr) -> None:
                 parents[after] = node
                 if not is_surely_empty(after):
                     heappush(work, (lengths(after)[0], -len(parents), after))
-        if len(parents) > MAX_SEARCH or time.monotonic() > stops_at:
+        is_slow = len(parents) > MIN_SEARCH and time.monotonic() > stops_at
+        if is_slow or len(parents) > MAX_SEARCH:
             shown = repr(start)
             shown = shown if len(shown) <= 200 else f"{shown[:197]}..."
             raise TooComplex(f"an intersection or complement needs more than {len(parents):,} states: {shown}")

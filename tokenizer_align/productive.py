@@ -2,7 +2,7 @@
 
 Every node is a list of clauses "so many of these parts hold some text": one of an alternative's, all of a sequence's, a
 number of an object's members. Decided depth first, so that rules are made only as far as the answer needs them; where
-rules are deep or tangled, by rounds over everything that can be reached.
+rules are deep or tangled, by counting over everything that can be reached.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def is_productive(node: Expr) -> bool:
         try:
             value, _ = _productive(node, set(), [MAX_STEPS])
         except _TooDeep:
-            value = _productive_by_rounds(node)
+            value = _productive_by_counting(node)
         node.memo_productive = value
     return node.memo_productive
 
@@ -82,8 +82,11 @@ def _clauses(node: Expr) -> list[tuple[int, tuple[Expr, ...]]]:
     return clauses(node)
 
 
-def _productive_by_rounds(start: Expr) -> bool:
-    """The same by rounds over everything that can be reached: for deep or tangled rules."""
+def _productive_by_counting(start: Expr) -> bool:
+    """The same over everything that can be reached, each part once: for deep or tangled rules.
+
+    Every clause counts down how many of its parts are still missing (Dowling and Gallier 1984, for Horn clauses).
+    """
     needs: dict[Expr, list[tuple[int, tuple[Expr, ...]]]] = {}
     work = [start]
     while work:
@@ -95,13 +98,31 @@ def _productive_by_rounds(start: Expr) -> bool:
             continue
         needs[node] = _clauses(node)
         work += [part for _, parts in needs[node] for part in parts]
-    changed = True
-    while changed:
-        changed = False
-        for node, wanted in list(needs.items()):
-            if all(sum(part.memo_productive is True for part in parts) >= needed for needed, parts in wanted):
-                node.memo_productive = changed = True
-                del needs[node]
+    missing: list[int] = []  # of each clause
+    owner: list[Expr] = []
+    n_open = dict.fromkeys(needs, 0)  # clauses that are not met yet
+    users: dict[Expr, list[int]] = {}  # part -> clauses, as often as it counts there
+    for node, clauses in needs.items():
+        for needed, parts in clauses:
+            left = needed - sum(part.memo_productive is True for part in parts)
+            for part in parts if left > 0 else ():
+                if part in needs:
+                    users.setdefault(part, []).append(len(missing))
+            n_open[node] += left > 0
+            missing.append(left)
+            owner.append(node)
+    met = [node for node, n in n_open.items() if n == 0]
+    while met:
+        node = met.pop()
+        if node.memo_productive:
+            continue
+        node.memo_productive = True
+        for clause in users.get(node, ()):
+            missing[clause] -= 1
+            if missing[clause] == 0:
+                n_open[owner[clause]] -= 1
+                if n_open[owner[clause]] == 0:
+                    met.append(owner[clause])
     for node in needs:
-        node.memo_productive = False
+        node.memo_productive = node.memo_productive is True
     return bool(start.memo_productive)

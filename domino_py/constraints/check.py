@@ -10,6 +10,7 @@ from .base import Constraint
 from .schema import check_options, checked_shape, make_compiler, read_document
 from .schema_compile import SchemaCompiler
 from .schema_dialect import strict_problems
+from .schema_limits import time_limit
 from .schema_lint import findings
 from .schema_source import canonical_source
 from .schema_support import find_support
@@ -72,10 +73,13 @@ def _check_schema(constraint: Constraint) -> list[Problem]:
 def _find_contradictions(constraint: Constraint, compiler: SchemaCompiler) -> list[Problem]:
     """Build everything: what can never be satisfied is an error at the root and a warning below."""
     try:
-        constraint.validate()
-        compiler.build_ahead()
+        with time_limit():
+            constraint.validate()
+            compiler.build_ahead()
     except (UnsupportedSchema, EmptyLanguage) as error:
         return list(error.problems) or [Problem("", None, str(error))]
+    except RecursionError:
+        return [Problem("", None, "nested too deeply")]
     return [
         Problem(problem.pointer, problem.keyword, problem.message, "warning", "Nothing is ever written there.")
         for problem in compiler.contradictions.values()

@@ -20,6 +20,7 @@ from .schema_dialect import OPENAPI_DRAFT, adapter, strict_problems
 from .schema_document import Document
 from .schema_ignore import dropped_keywords
 from .schema_keywords import DRAFTS
+from .schema_limits import time_limit
 from .schema_registry import collect_remotes
 from .schema_source import MAX_SHOWN, canonical_source, read_source
 from .schema_support import Support, find_support, shape_problems
@@ -126,6 +127,11 @@ def read_document(constraint: Constraint) -> Document:
 
 def build(constraint: Constraint) -> tuple[Expr, tuple[Problem, ...]]:
     """The expression of a `json_schema` or `type` constraint, and what was left out on request."""
+    with time_limit():
+        return _build(constraint)
+
+
+def _build(constraint: Constraint) -> tuple[Expr, tuple[Problem, ...]]:
     document = read_document(constraint)
     compiler, support = prepare(document, constraint)
     ignored = [problem for _, _, problem in support.unsupported]

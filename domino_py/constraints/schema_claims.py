@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 from typing import NamedTuple
 
+from .schema_limits import check_time
+
 UNEVALUATED = ("unevaluatedProperties", "unevaluatedItems")
 HAS = "has"  # the keyword of a claim about a key: `detail` is the key
 
@@ -52,12 +54,13 @@ def claims_of(conjunct: Iterable[Atom]) -> list[Claim]:
 
 
 def is_contradiction(conjunct: Conjunct) -> bool:
-    """Whether some atom says the opposite of another one."""
+    """Whether some atom says the opposite of another one. Raises TooComplex where the time for the schema is over."""
+    check_time()
     return any(
         isinstance(atom, Claim)
         and (
             (not atom.holds and atom.pointer in conjunct and atom.keyword not in (HAS, *UNEVALUATED))
-            or atom._replace(holds=not atom.holds) in conjunct
+            or Claim(atom.pointer, atom.keyword, not atom.holds, atom.detail) in conjunct
         )
         for atom in conjunct
     )

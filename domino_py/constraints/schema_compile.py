@@ -10,6 +10,7 @@ conjuncts are memoized, and a node is a rule whose body is made when it is first
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -23,6 +24,7 @@ from .json_strings import canonical_text, quoted
 from .schema_claims import ANYTHING, NOTHING, Alternatives, Atom, Claim, Conjunct, fails, is_contradiction, pointer_of
 from .schema_claims import positives as positive_atoms
 from .schema_document import Document
+from .schema_dynamic import original
 from .schema_keywords import JSON_TYPES
 from .schema_logic import SchemaLogic
 from .schema_numbers import NumberSet, number_set
@@ -227,7 +229,7 @@ class SchemaCompiler(SchemaLogic):
 
     def note_contradiction(self, atoms: Iterable[Atom], keyword: str | None, message: str) -> None:
         """Remember that these exclude each other here; it matters only if the place is needed."""
-        places = list(dict.fromkeys(pointer_of(atom) for atom in self.in_order(atoms))) or [""]
+        places = list(dict.fromkeys(original(pointer_of(atom)) for atom in self.in_order(atoms))) or [""]
         if len(places) > 1:
             message += " (together with " + ", ".join(place or "the root" for place in places[1:]) + ")"
         self.contradictions.setdefault((places[0], message), Problem(places[0], keyword, message))
@@ -247,10 +249,10 @@ class SchemaCompiler(SchemaLogic):
             try:
                 _ = rule.body
             except UnsupportedSchema as error:
-                problems += error.problems
+                problems += [replace(problem, pointer=original(problem.pointer)) for problem in error.problems]
             except ConstraintError as error:
                 place = rule.name.split(" & ")[0].removeprefix("not ")
-                problems.append(Problem("" if place == "#" else place, None, str(error)))
+                problems.append(Problem("" if place == "#" else original(place), None, str(error)))
         if problems:
             raise UnsupportedSchema(list(dict.fromkeys(problems)))
 

@@ -10,20 +10,21 @@ import json
 from collections.abc import Hashable, Iterable
 from decimal import Decimal
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tokenizer_align.derivatives import heads, is_live
 from tokenizer_align.expressions import K_ALT, K_CALL, Expr, words
 from tokenizer_align.lengths import lengths
 
+from .json_layout import JsonStyle
 from .schema_claims import Atom
 from .schema_keywords import JSON_TYPES
-from .schema_values import any_of_values, value_key
+from .schema_values import any_of_values, scalar_spellings, value_key
 
 if TYPE_CHECKING:
     from .schema_compile import SchemaCompiler
 
-ItemValues = dict[Hashable, Expr]  # value -> its texts
+ItemValues = dict[Hashable, Expr | list[bytes]]  # value -> its texts
 
 MAX_TEXTS = 12_000  # texts of all values together
 MAX_LENGTH = 4_000  # bytes of one text
@@ -31,26 +32,41 @@ MAX_LENGTH = 4_000  # bytes of one text
 
 def item_values(compiler: SchemaCompiler, atoms: Iterable[Atom]) -> ItemValues | None:
     """The values that satisfy all these sub-schemas; None where they are too many, or infinitely many."""
-    texts: dict[Hashable, list[bytes]] = {}
-    others: ItemValues = {}
+    found: ItemValues = {}
     wanted = frozenset(atoms)
     for kind in JSON_TYPES:
         for conjunct in compiler.conjuncts(wanted, kind):
-            if kind in ("array", "object"):
-                ordered = compiler.in_order(conjunct)
-                if not compiler.listing(ordered):
-                    return None
-                values = compiler.listed(kind, ordered)
-                others |= {value_key(value): any_of_values([value], compiler.style) for value in values}
+            ordered = compiler.in_order(conjunct)
+            if compiler.listing(ordered):
+                for value in compiler.listed(kind, ordered):
+                    _add(found, value_key(value), _texts_of(value, compiler.style))
                 continue
-            found = finite_texts(compiler.conjunct(kind, conjunct))
-            if found is None:
+            if kind in ("array", "object"):
                 return None
-            for text in found:
-                texts.setdefault(value_key(json.loads(text, parse_float=Decimal)), []).append(text)
-    if sum(map(len, texts.values())) > MAX_TEXTS:
-        return None
-    return {value: words(found) for value, found in texts.items()} | others
+            texts = finite_texts(compiler.conjunct(kind, conjunct))
+            if texts is None:
+                return None
+            for text in texts:
+                _add(found, value_key(json.loads(text, parse_float=Decimal)), [text])
+    return found if len(found) <= MAX_TEXTS else None
+
+
+def _texts_of(value: Any, style: JsonStyle) -> Expr | list[bytes]:
+    is_listed = not isinstance(value, list | dict) and style.number_spelling == "canonical"
+    return scalar_spellings(value) if is_listed else any_of_values([value], style)
+
+
+def _add(found: ItemValues, value: Hashable, texts: Expr | list[bytes]) -> None:
+    known = found.get(value)
+    if isinstance(known, list) and isinstance(texts, list):
+        known += [text for text in texts if text not in known]
+    elif known is None:
+        found[value] = texts
+
+
+def text_of(texts: Expr | list[bytes]) -> Expr:
+    """The texts of one value as an expression."""
+    return words(texts) if isinstance(texts, list) else texts
 
 
 def finite_texts(expr: Expr) -> list[bytes] | None:
@@ -82,9 +98,8 @@ def finite_texts(expr: Expr) -> list[bytes] | None:
 def separable_texts(values: ItemValues) -> list[bytes] | None:
     """One text for each value where each has one, none the beginning of another: a key trie can tell them apart."""
     texts = []
-    for expr in values.values():
-        found = None if expr.has_call else finite_texts(expr)
-        if found is None or len(found) != 1:
+    for found in values.values():
+        if not isinstance(found, list) or len(found) != 1:
             return None
         texts += found
     if any(after.startswith(before) for before, after in pairwise(sorted(texts))):

@@ -71,6 +71,7 @@ class Document:
         self.at: dict[str, Schema] = {}
         self.order: dict[str, int] = {}
         self._base: dict[str, str] = {}  # pointer -> base URI
+        self._children: dict[tuple[str, str], list[str]] = {}
         self._resources: dict[str, str] = {}  # absolute URI -> pointer
         self._anchors: dict[tuple[str, str], str] = {}  # (resource's URI, name) -> pointer
         self._dynamic: dict[str, dict[str, str]] = {}  # resource's URI -> dynamic name -> pointer
@@ -223,5 +224,9 @@ class Document:
 
     def children(self, pointer: str, keyword: str) -> list[str]:
         """Pointers of the sub-schemas directly under one keyword, in their order."""
-        value = self.keywords(pointer).get(keyword)
-        return [child for child, _ in child_pointers(pointer, keyword, value, self.draft)]
+        found = self._children.get((pointer, keyword))
+        if found is None:
+            value = self.keywords(pointer).get(keyword)
+            found = [child for child, _ in child_pointers(pointer, keyword, value, self.draft)]
+            self._children[pointer, keyword] = found
+        return list(found)

@@ -1,8 +1,10 @@
 """The string formats that are enforced, as regular languages over the inside of a JSON string (canonical spelling).
 
 Sources: RFC 3339 (date, time, date-time, duration), RFC 9562 (uuid), RFC 2673 and 4291 (ipv4, ipv6), RFC 5321
-(email), RFC 1123 (hostname), RFC 3986 (uri). Dates are real calendar days of the years 1 to 9999; a leap second is
-legal at 23:59:60 UTC only. Every other format is an annotation, as the specification has it; `check` lists those.
+(email), RFC 1123 (hostname); references and pointers are in `schema_formats_uri`. Dates are real calendar days of the
+years 1 to 9999; a leap second is legal at 23:59:60 UTC only. Every other format (`regex`, `idn-email`, `idn-hostname`,
+which are not regular or hang on Unicode's tables, and those of other tools) is an annotation, as the specification has
+it; `check` lists those.
 """
 
 from __future__ import annotations
@@ -13,11 +15,18 @@ from functools import lru_cache
 from tokenizer_align.expressions import Expr, alt, both, byte_set, lit, minus, optional, plus, repeat, seq, star, words
 
 from .json_strings import canonical_length
-
-DIGIT = byte_set(b"0123456789")
-HEX = byte_set(b"0123456789abcdefABCDEF")
-LETTER = byte_set(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
-ALNUM = alt(LETTER, DIGIT)
+from .schema_formats_uri import (
+    ALNUM,
+    DIGIT,
+    HEX,
+    iri,
+    iri_reference,
+    json_pointer,
+    relative_json_pointer,
+    uri,
+    uri_reference,
+    uri_template,
+)
 
 
 @lru_cache(maxsize=256)
@@ -180,24 +189,6 @@ def email(_: int | None) -> Expr:
     return seq(alt(dotted, quoted), lit(b"@"), alt(hostname(), address))
 
 
-def uri(_: int | None) -> Expr:
-    """RFC 3986 URI: with a scheme; a fragment may follow."""
-    unreserved = alt(ALNUM, byte_set(b"-._~"))
-    encoded = seq(lit(b"%"), HEX, HEX)
-    subs = byte_set(b"!$&'()*+,;=")
-    pchar = alt(unreserved, encoded, subs, byte_set(b":@"))
-    segments = star(seq(lit(b"/"), star(pchar)))
-    future = seq(byte_set(b"vV"), plus(HEX), lit(b"."), plus(alt(unreserved, subs, lit(b":"))))
-    host = alt(seq(lit(b"["), alt(ipv6(), future), lit(b"]")), star(alt(unreserved, encoded, subs)))
-    user = optional(seq(star(alt(unreserved, encoded, subs, lit(b":"))), lit(b"@")))
-    authority = seq(user, host, optional(seq(lit(b":"), star(DIGIT))))
-    rootless = seq(plus(pchar), segments)
-    hier = alt(seq(lit(b"//"), authority, segments), seq(lit(b"/"), optional(rootless)), rootless, lit(b""))
-    query = star(alt(pchar, byte_set(b"/?")))
-    scheme = seq(LETTER, star(alt(ALNUM, byte_set(b"+-."))))
-    return seq(scheme, lit(b":"), hier, optional(seq(lit(b"?"), query)), optional(seq(lit(b"#"), query)))
-
-
 FORMATS: dict[str, Callable[[int | None], Expr]] = {
     "date": date,
     "time": time,
@@ -209,6 +200,12 @@ FORMATS: dict[str, Callable[[int | None], Expr]] = {
     "hostname": hostname,
     "email": email,
     "uri": uri,
+    "uri-reference": uri_reference,
+    "iri": iri,
+    "iri-reference": iri_reference,
+    "uri-template": uri_template,
+    "json-pointer": json_pointer,
+    "relative-json-pointer": relative_json_pointer,
     # What Python's own types read; `of_type` asks for them.
     "python-time": any_time,
     "python-aware-time": aware_time,

@@ -13,6 +13,7 @@ from tokenizer_align.errors import Problem
 
 from .schema_claims import UNEVALUATED
 from .schema_document import Document
+from .schema_dynamic import original
 from .schema_keywords import known_keyword
 
 _ASKED_TO_FAIL = frozenset(("not", "if", "oneOf", "contains"))
@@ -29,7 +30,8 @@ def dropped_keywords(document: Document, problems: Sequence[Problem]) -> frozens
         found.add((pointer, name))
         if name in ("properties", "patternProperties"):
             found.add((pointer, "additionalProperties"))
-    return frozenset(found | _stricter_without(document, {pointer for pointer, _ in found}))
+    above = _stricter_without(document, {pointer for pointer, _ in found})
+    return frozenset(found | {(original(pointer), name) for pointer, name in above})
 
 
 def _stricter_without(document: Document, pointers: Iterable[str]) -> set[tuple[str, str]]:

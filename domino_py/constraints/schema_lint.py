@@ -38,6 +38,7 @@ def findings(document: Document, compiler: SchemaCompiler, reached: list[str]) -
             for rule in (_formats, _wrong_type, _alone, _unknown, _hidden, _impossible_values):
                 result += rule(document, pointer, schema)
             result += _closed_objects(document, compiler, pointer, schema)
+            result += _required_misspelt(document, compiler, pointer, schema)
     return result
 
 
@@ -136,6 +137,22 @@ def _closed_objects(
         )
         hint = "It sees only the properties of its own object; declare them there as well."
         yield Problem(f"{pointer}/additionalProperties", "additionalProperties", message, "warning", hint)
+
+
+def _required_misspelt(
+    document: Document, compiler: SchemaCompiler, pointer: str, schema: dict[str, Any]
+) -> Iterator[Problem]:
+    """Required keys that nothing declares, where a declared one that is not required looks much the same."""
+    required, own = schema.get("required", ()), schema.get("properties", {})
+    if schema.get("additionalProperties") is False or not isinstance(required, list) or not own:
+        return
+    beside = _keys_beside(document, compiler, pointer)
+    open_keys = [key for key in own if key not in required]
+    for key in required:
+        near = difflib.get_close_matches(key, open_keys, n=1, cutoff=0.8) if key not in own else []
+        if near and key not in beside and not schema.get("patternProperties"):
+            message = f"the required key {key!r} is not among the properties"
+            yield Problem(f"{pointer}/required", "required", message, "warning", f"Is {near[0]!r} meant?")
 
 
 def _keys_beside(document: Document, compiler: SchemaCompiler, pointer: str) -> set[str]:

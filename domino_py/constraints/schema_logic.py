@@ -14,6 +14,7 @@ from tokenizer_align.errors import Problem, UnsupportedSchema
 
 from .schema_claims import ANYTHING, NOTHING, Alternatives, Claim, Conjunct, simplest
 from .schema_document import Document
+from .schema_dynamic import original
 from .schema_prune import Pruner
 from .schema_terms import SchemaTerms, has_key
 
@@ -41,6 +42,7 @@ class SchemaLogic(SchemaTerms):
         super().__init__(document, dropped)
         self._ways: dict[tuple[str, str, Mode], Ways] = {}
         self._false: dict[tuple[str, str], Alternatives] = {}
+        self._told_apart: dict[tuple[str, str], bool] = {}
         self._disjoint: dict[tuple[str, str, str, str], bool] = {}
         self._pruner = Pruner(self)
 
@@ -89,10 +91,10 @@ class SchemaLogic(SchemaTerms):
         result: Ways = ((own, frozenset([pointer]) if annotates else _NO_ONE),)
         for child in self.all_of(pointer):
             result = self._times((pointer, "allOf"), result, self.ways(child, kind, mode), mode)
-        if "anyOf" in keywords or ("oneOf" in keywords and (pointer, "oneOf") in self.dropped):
+        if "anyOf" in keywords or ("oneOf" in keywords and self.is_dropped(pointer, "oneOf")):
             keyword = "anyOf" if "anyOf" in keywords else "oneOf"
             result = self._times((pointer, keyword), result, self._any_of(pointer, keyword, kind, mode), mode)
-        if "oneOf" in keywords and (pointer, "oneOf") not in self.dropped:
+        if "oneOf" in keywords and not self.is_dropped(pointer, "oneOf"):
             result = self._times((pointer, "oneOf"), result, self._one_of(pointer, kind, mode), mode)
         if "not" in keywords:
             failing = self.alternatives(f"{pointer}/not", kind, holds=False)
@@ -176,7 +178,7 @@ class SchemaLogic(SchemaTerms):
         if "oneOf" in keywords:
             branches = children(pointer, "oneOf")
             yield self._none_of(pointer, branches, kind)
-            if (pointer, "oneOf") not in self.dropped:
+            if not self.is_dropped(pointer, "oneOf"):
                 yield self._two_of(pointer, branches, kind)
         if "not" in keywords:
             yield self.alternatives(f"{pointer}/not", kind)
@@ -244,8 +246,13 @@ class SchemaLogic(SchemaTerms):
 
     def are_disjoint(self, pointer: str, one: str, other: str, kind: str) -> bool:
         """Whether two branches surely never hold together for values of a type that `pointer` admits."""
-        from .schema_overlap import are_disjoint
+        from .schema_overlap import are_disjoint, are_told_apart
 
+        if (pointer, kind) not in self._told_apart:
+            branches = self.document.children(pointer, "oneOf")
+            self._told_apart[pointer, kind] = are_told_apart(self, branches, kind)
+        if self._told_apart[pointer, kind]:
+            return True
         key = (pointer, *sorted((one, other)), kind)
         found = self._disjoint.get(key)  # type: ignore[arg-type]
         if found is None:
@@ -278,7 +285,7 @@ class SchemaLogic(SchemaTerms):
 
 def _refuse_above(limit: int, n: int, place: Place) -> None:
     if n > limit:
-        pointer, keyword = place
+        pointer, keyword = original(place[0]), place[1]
         message = f"{n:,} combinations of alternatives (at most {limit:,} are built)"
         hint = "Split the schema, or use fewer alternatives."
         raise UnsupportedSchema([Problem(f"{pointer}/{keyword}" if keyword else pointer, keyword, message, hint=hint)])

@@ -52,6 +52,41 @@ def are_disjoint(
     return _objects_clash(compiler, outline, levels) or _choices_clash(compiler, outline, left, right, levels)
 
 
+def are_told_apart(compiler: SchemaLogic, branches: list[str], kind: str) -> bool:
+    """Whether all these exclude each other by the values that they list, themselves or under one required key.
+
+    That is what unions look like; to compare all pairs of 200 branches took 3 s.
+    """
+    outlines = [_outline(compiler, [branch], {kind}) for branch in branches]
+    outlines = [outline for outline in outlines if not _is_empty(outline)]
+    if _are_distinct(outlines):
+        return True
+    if kind != "object" or not outlines:
+        return False
+    for key in sorted(set.intersection(*(outline.required for outline in outlines))):
+        below = [_outline(compiler, outline.below.get(key, []), set(JSON_TYPES)) for outline in outlines]
+        if _are_distinct(below):
+            return True
+    return False
+
+
+def _outline(compiler: SchemaLogic, places: list[str], kinds: set[str]) -> Outline:
+    outline = Outline(kinds)
+    for pointer in places:
+        _narrow(compiler, outline, pointer, set())
+    return outline
+
+
+def _are_distinct(outlines: list[Outline]) -> bool:
+    """Whether all list their values, none of them twice."""
+    seen: set[Hashable] = set()
+    for outline in outlines:
+        if outline.listed is None or not seen.isdisjoint(outline.listed):
+            return False
+        seen.update(outline.listed)
+    return True
+
+
 def _narrow(compiler: SchemaLogic, outline: Outline, pointer: str, seen: set[str]) -> None:
     """Take what a sub-schema says into the outline, `$ref` and `allOf` included."""
     if pointer in seen:

@@ -60,14 +60,14 @@ class Pruner:
         for claim in failing:
             own = keywords(claim.pointer).get("properties", {})
             if claim.keyword == "properties" and claim.detail is None:
-                if not any(may_be(key) and self._may_fail(holding, claim.pointer, key) for key in own):
-                    return False
-            elif claim.keyword == "properties" and claim.detail in required:
-                if not self._may_fail(holding, claim.pointer, str(claim.detail)):
-                    return False
-            elif claim.keyword == "additionalProperties" and allowed is not None:
-                if not any(may_be(key) for key in allowed - set(own)):
-                    return False
+                is_possible = any(may_be(key) and self._may_fail(holding, claim.pointer, key) for key in own)
+            elif claim.keyword == "properties":
+                is_possible = claim.detail not in required or self._may_fail(holding, claim.pointer, str(claim.detail))
+            else:
+                is_about_others = claim.keyword == "additionalProperties" and allowed is not None
+                is_possible = not is_about_others or any(may_be(key) for key in (allowed or set()) - set(own))
+            if not is_possible:
+                return False
         return True
 
     def _below(self, holding: list[str], key: str) -> list[str]:

@@ -14,7 +14,9 @@ from tokenizer_align.errors import Problem, RegexError, TooComplex
 
 from .schema_compile import SchemaCompiler
 from .schema_document import Document
+from .schema_dynamic import original
 from .schema_keywords import is_number, known_keyword
+from .schema_limits import MAX_SUBSCHEMAS, size_reason
 from .schema_source import escape_token
 from .schema_strings import pattern_body
 
@@ -88,6 +90,10 @@ def find_support(document: Document, compiler: SchemaCompiler) -> Support:
         schema = document.at[pointer]
         if isinstance(schema, bool):
             continue
+        if len(work) > MAX_SUBSCHEMAS:
+            message = f"more than {MAX_SUBSCHEMAS:,} sub-schemas can be reached"
+            support.errors.append(Problem(pointer, None, message))
+            return support
         for child in _visit(document, compiler, support, pointer):
             if child not in level:
                 level[child] = level[pointer] + 1
@@ -104,7 +110,7 @@ def _visit(document: Document, compiler: SchemaCompiler, support: Support, point
     for name, value in keywords.items():
         reason = unsupported_reason(document, pointer, name, value)
         if reason is not None:
-            problem = Problem(f"{pointer}/{escape_token(name)}", name, reason, hint=IGNORE_HINT)
+            problem = Problem(f"{original(pointer)}/{escape_token(name)}", name, reason, hint=IGNORE_HINT)
             support.unsupported.append((pointer, name, problem))
             continue
         if name in _RISKY:
@@ -139,6 +145,9 @@ def unsupported_reason(document: Document, pointer: str, name: str, value: Any) 
             local = value.startswith("#")
             return f'"{name}" {value!r} points at nothing' if local else f'"{name}" {value!r} is not in this document'
         return None
+    too_large = size_reason(name, value)
+    if too_large is not None:
+        return too_large
     patterns = [value] if name == "pattern" else list(value) if name == "patternProperties" else []
     for pattern in patterns:
         try:

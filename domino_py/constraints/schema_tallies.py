@@ -17,12 +17,13 @@ from tokenizer_align.errors import Problem, UnsupportedSchema
 from tokenizer_align.expressions import EMPTY, Expr, Rule, alt, call, lit, repeat, seq
 
 from .schema_claims import Atom
-from .schema_distinct import ItemValues, item_values
+from .schema_distinct import ItemValues, item_values, text_of
 
 if TYPE_CHECKING:
     from .schema_compile import SchemaCompiler
 
 MAX_OPTIONS = 64  # ways in which one item can be claimed by tallies
+MAX_STATES = 50_000  # numbers of items times counts
 MAX_VALUES_ALONE = 300  # different values, each with its own branch in every state
 MAX_VALUES = 12  # different values where both tallies (or a prefix) and used values make up the state
 
@@ -81,6 +82,7 @@ class TalliedArray:
     def expression(self) -> Expr:
         """All of it, brackets included. Raises UnsupportedSchema where there are too many ways or values."""
         self.options = [self._options(index) for index in range(len(self.items))]
+        self._check_states()
         start = State(0, (0,) * len(self.tallies))
         gap = self.compiler.style.gap
         if self.distinct is not None:
@@ -119,7 +121,7 @@ class TalliedArray:
         if self.distinct is None:
             text = self.compiler.value(atoms)
             return [] if text is EMPTY else [Option(text, counts)]
-        return [Option(text, counts, value) for value, text in self._values(atoms).items()]
+        return [Option(text_of(texts), counts, value) for value, texts in self._values(atoms).items()]
 
     def _values(self, atoms: frozenset[Atom]) -> ItemValues:
         values = item_values(self.compiler, atoms)
@@ -138,6 +140,18 @@ class TalliedArray:
             raise UnsupportedSchema([Problem(f"{self.pointer}/uniqueItems", "uniqueItems", message)])
 
     # States
+
+    def _most_items(self) -> int:
+        """Above it, the number of items makes no difference."""
+        return max(1, len(self.items) - 1, self.lo, self.hi or 0)
+
+    def _check_states(self) -> None:
+        n_states = self._most_items() + 1
+        for tally in self.tallies:
+            n_states *= max(tally.lo, tally.hi or 0) + 1
+        if n_states > MAX_STATES and any(tally.hi is not None or tally.lo > 1 for tally in self.tallies):
+            message = f"the counts of items come to {n_states:,} states (at most {MAX_STATES:,} are built)"
+            raise UnsupportedSchema([Problem(self.pointer, None, message, hint="Use smaller counts.")])
 
     def _item(self, state: State) -> Expr:
         """An item must come now, and then what may follow it."""
@@ -167,8 +181,7 @@ class TalliedArray:
                 repeated, used = True, frozenset()
             else:
                 used = used | {option.value}
-        limit = max(1, len(self.items) - 1, self.lo, self.hi or 0)
-        return State(min(n_items, limit), tuple(counts), used, repeated)
+        return State(min(n_items, self._most_items()), tuple(counts), used, repeated)
 
     def _may_end(self, state: State) -> bool:
         enough = all(count >= tally.lo for tally, count in zip(self.tallies, state.counts, strict=True))

@@ -7,6 +7,7 @@ from typing import Any
 
 from .schema_claims import HAS, UNEVALUATED, Claim, Conjunct
 from .schema_document import Document
+from .schema_dynamic import original
 from .schema_formats import FORMATS
 from .schema_keywords import JSON_TYPES, known_keyword, own_keywords
 from .schema_source import escape_token
@@ -36,10 +37,14 @@ class SchemaTerms:
             found = {
                 name: value
                 for name, value in self.document.keywords(pointer).items()
-                if known_keyword(name, draft) and (name == "oneOf" or (pointer, name) not in self.dropped)
+                if known_keyword(name, draft) and (name == "oneOf" or not self.is_dropped(pointer, name))
             }
             self._keywords[pointer] = found
         return found
+
+    def is_dropped(self, pointer: str, keyword: str) -> bool:
+        """Whether a keyword is left out on request."""
+        return bool(self.dropped) and (original(pointer), keyword) in self.dropped
 
     def all_of(self, pointer: str) -> list[str]:
         """The sub-schemas that must hold in the same place whatever the value is: references and `allOf`."""
