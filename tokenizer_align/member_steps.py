@@ -19,7 +19,7 @@ Clause = tuple[int, tuple[Expr, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One way to write a member: its declared key (`rank`, else -1) or class, what follows the key, the bits after it."""
+    """One way to write a member: its declared key (`rank`, else -1) or class, what follows the key, the bits then."""
 
     rank: int
     index: int  # of the class
@@ -94,7 +94,7 @@ def _after_bulk(spec: MemberSpec, bits: int, count: int) -> tuple[list[int], int
 
 
 def _useful_steps(spec: MemberSpec, bits: int, count: int, is_live: bool) -> Iterator[Step]:
-    """Enough steps (after the bulk) to reach the end in every way that matters: each does something that must be done."""
+    """Enough steps (after the bulk) to reach the end in every way that matters: each does what must be done."""
     pending, required = bits & _duties(spec), bits & spec.required_keys
     first_duty = pending & -pending
     first_key = 0 if spec.ordered else required & -required
