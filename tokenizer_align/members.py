@@ -1,8 +1,8 @@
 """Members of a JSON-like object whose keys may come in any order, each at most once.
 
 A `MemberSpec` says which keys exist, what follows each, what other keys may look like, and how members are separated
-and closed. A K_KEYS node is "a member must come now, with these keys still open": (spec, open keys as bits, members so far,
-position in the key trie). So n keys need no 2^n states up front: a set of open keys exists only when a text reached it.
+and closed. A K_KEYS node is "a member must come now, with these keys still open": (spec, open keys as bits, members so
+far, position in the key trie). So n keys need no 2^n states up front: a set of open keys exists once a text reached it.
 """
 
 from __future__ import annotations
