@@ -58,7 +58,7 @@ class MemberSpec:
     `extra_key` (call-free, quotes included) and `extra_rest`: members with keys that are not declared; their text must
     not spell a declared key otherwise than as in `Member.text`. `separator`: between members. `close`: blanks and
     closing bracket after the last member. `lo`, `hi`: bounds of the number of members. `ordered`: declared keys in
-    their order. `classes`: undeclared keys of several kinds, in place of `extra_key`. `n_duties`: each must be fulfilled
+    their order. `classes`: undeclared keys of several kinds, in place of `extra_key`. `n_duties`: each must be done
     by some member before the end. Objects with either, or with variants, are stepped by `member_steps`.
     """
 
