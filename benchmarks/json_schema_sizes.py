@@ -76,12 +76,13 @@ def main() -> None:
     flat = 0.0
     for name, (schema, value) in [("warm-up", CASES["flat"]), *CASES.items()]:
         text = json.dumps(value)
-        started = time.perf_counter()
+        began = time.process_time()  # of the processor, so that a busy machine does not count
         constraint = domino.json_schema(schema)
-        compiled_s = time.perf_counter() - started
+        compiled_s = time.process_time() - began
+        started = time.perf_counter()
         compiled = Compiled(constraint.expression, engine.vocabulary, engine=engine)
         compiled.matcher().mask()
-        first_s = time.perf_counter() - started - compiled_s
+        first_s = time.perf_counter() - started
         rounds: list[list[float]] = []
         ok = constraint.matches(text)
         for _ in range(options.rounds):

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Iterator
 from typing import Any
 
 from hypothesis import strategies as st
 
 from tokenizer_align import recognizer
 from tokenizer_align.derivatives import moves
-from tokenizer_align.expressions import Expr
+from tokenizer_align.expressions import K_CALL, K_KEYS, Expr
 from tokenizer_align.shortest import shortest
 
 KEYS = ["a", "b", "ab", 'q"', "é", ""]
@@ -130,20 +129,25 @@ def write(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def orders(value: Any, n: int = 40) -> Iterator[Any]:
-    """The value with the keys of its objects in several orders, the given one first."""
-    yield value
-    rng = random.Random(0)
-    for _ in range(n):
-        yield _shuffled(value, rng)
+def has_undeclared_duties(expression: Expr) -> bool:
+    """Whether some object has claims that an undeclared key can fulfil.
 
-
-def _shuffled(value: Any, rng: random.Random) -> Any:
-    if isinstance(value, list):
-        return [_shuffled(item, rng) for item in value]
-    if isinstance(value, dict):
-        return {key: _shuffled(value[key], rng) for key in rng.sample(list(value), len(value))}
-    return value
+    Then not every order of keys is legal, and none where two such claims need values that exclude each other.
+    """
+    seen = {expression}
+    work = [expression]
+    for node in work:
+        below = [*node.args, *([node.data.body] if node.kind == K_CALL else [])]
+        if node.kind == K_KEYS:
+            spec = node.data[0]
+            if any(kind.marks for kind in spec.classes):
+                return True
+            below += [member.rest for member in spec.members] + [kind.rest for kind in spec.classes]
+            below += [other.rest for member in spec.members for other in member.others]
+            below += [spec.extra_rest] if spec.extra_rest is not None else []
+        work += [part for part in dict.fromkeys(below) if part not in seen]
+        seen.update(below)
+    return False
 
 
 def random_text(expression: Expr, rng: random.Random, n_bytes: int) -> bytes | None:

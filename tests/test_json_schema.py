@@ -59,6 +59,14 @@ def test_bounds_are_decimal_and_not_binary() -> None:
     assert not constraint.matches("0.3") and not constraint.matches("0.09999999999999999999")
 
 
+def test_where_the_sign_alone_decides_an_exponent_may_be_written() -> None:
+    positive = json_schema({"type": "number", "exclusiveMinimum": 0})
+    assert positive.matches("1e-06") and positive.matches("2.5E+3")
+    assert not positive.matches("0e5") and not positive.matches("-1e-06") and not positive.matches("0.0e-1")
+    assert not json_schema({"type": "number", "minimum": 1}).matches("1e-06")
+    assert not json_schema({"type": "number", "minimum": 0, "not": {"multipleOf": 1}}).matches("1e2")
+
+
 def test_formats_are_enforced() -> None:
     def has(name: str, text: str) -> bool:
         return json_schema({"type": "string", "format": name}).matches(json.dumps(text))

@@ -30,8 +30,8 @@ class Member:
 class KeyClass:
     """Members with undeclared keys of one kind; `key` as `MemberSpec.extra_key`. Classes may share keys.
 
-    `collides`: the duties that, once an undeclared key fulfilled them, only members that fulfil them too may follow: the
-    same key could come again, and its last value counts.
+    `collides`: the duties that, once an undeclared key fulfilled them, only members that fulfil them too may follow:
+    the same key could come again, and its last value counts.
     """
 
     key: Expr
@@ -42,7 +42,7 @@ class KeyClass:
 
 @dataclass(frozen=True, slots=True)
 class KeyNode:
-    """A node of the key trie: its children by byte, the interval of (sorted) keys below it, the key that ends here or -1."""
+    """A node of the key trie: children by byte, the interval of (sorted) keys below it, the key ending here or -1."""
 
     children: dict[int, int]
     lo: int
@@ -55,11 +55,11 @@ class KeyNode:
 class MemberSpec:
     """The members of an object after its opening bracket.
 
-    `extra_key` (call-free, quotes included) and `extra_rest`: members with keys that are not declared; their text must not
-    spell a declared key otherwise than as in `Member.text`. `separator`: between members. `close`: blanks and closing
-    bracket after the last member. `lo`, `hi`: bounds of the number of members. `ordered`: declared keys in their order.
-    `classes`: undeclared keys of several kinds, in place of `extra_key`. `n_duties`: each must be fulfilled by some
-    member before the end. Objects with either, or with variants, are stepped by `member_steps`.
+    `extra_key` (call-free, quotes included) and `extra_rest`: members with keys that are not declared; their text must
+    not spell a declared key otherwise than as in `Member.text`. `separator`: between members. `close`: blanks and
+    closing bracket after the last member. `lo`, `hi`: bounds of the number of members. `ordered`: declared keys in
+    their order. `classes`: undeclared keys of several kinds, in place of `extra_key`. `n_duties`: each must be done
+    by some member before the end. Objects with either, or with variants, are stepped by `member_steps`.
     """
 
     members: tuple[Member, ...]  # in declared order

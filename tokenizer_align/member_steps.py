@@ -19,7 +19,7 @@ Clause = tuple[int, tuple[Expr, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One way to write a member: its declared key (`rank`, else -1) or class, what follows the key, the bits after it."""
+    """One way to write a member: its declared key (`rank`, else -1) or class, what follows the key, the bits then."""
 
     rank: int
     index: int  # of the class
@@ -68,13 +68,20 @@ def _class_steps(spec: MemberSpec, bits: int) -> Iterator[Step]:
             yield Step(-1, index, kind.rest, bits & ~(done << n) | done << (n + spec.n_duties))
 
 
-def _all_steps(spec: MemberSpec, bits: int, count: int) -> Iterator[Step]:
+def _all_steps(spec: MemberSpec, bits: int, count: int, is_live: bool) -> Iterator[Step]:
+    """Every step that leaves the count in its bounds; where `is_live`, only of parts that hold some text."""
     if spec.hi is not None and count >= spec.hi:
         return
     for rank in spec.order:
         if bits >> rank & 1:
-            yield from _declared_steps(spec, bits, rank)
-    yield from _class_steps(spec, bits)
+            yield from (step for step in _declared_steps(spec, bits, rank) if not is_live or _holds_text(spec, step))
+    yield from (step for step in _class_steps(spec, bits) if not is_live or _holds_text(spec, step))
+
+
+def _holds_text(spec: MemberSpec, step: Step) -> bool:
+    from .productive import is_productive
+
+    return is_productive(step.rest) and (step.rank >= 0 or is_productive(spec.classes[step.index].key))
 
 
 def _after_bulk(spec: MemberSpec, bits: int, count: int) -> tuple[list[int], int, int]:
@@ -86,12 +93,12 @@ def _after_bulk(spec: MemberSpec, bits: int, count: int) -> tuple[list[int], int
     return bulk, bits & ~sum(1 << rank for rank in bulk), count + len(bulk)
 
 
-def _useful_steps(spec: MemberSpec, bits: int, count: int) -> Iterator[Step]:
-    """Enough steps (after the bulk) to reach the end in every way that matters: each does something that must be done."""
+def _useful_steps(spec: MemberSpec, bits: int, count: int, is_live: bool) -> Iterator[Step]:
+    """Enough steps (after the bulk) to reach the end in every way that matters: each does what must be done."""
     pending, required = bits & _duties(spec), bits & spec.required_keys
     first_duty = pending & -pending
     first_key = 0 if spec.ordered else required & -required
-    for step in _all_steps(spec, bits, count):
+    for step in _all_steps(spec, bits, count, is_live):
         key = 1 << step.rank if step.rank >= 0 else 0
         if spec.ordered:
             is_useful = bool(key & required or pending & ~step.bits) or count < spec.lo
@@ -103,48 +110,42 @@ def _useful_steps(spec: MemberSpec, bits: int, count: int) -> Iterator[Step]:
             yield step
 
 
-def can_finish(spec: MemberSpec, bits: int, count: int) -> bool:
-    """Whether some members bring the object to its end, if every part holds some text."""
-    _, bits, count = _after_bulk(spec, bits, count)
+def can_finish(spec: MemberSpec, bits: int, count: int, is_live: bool = False) -> bool:
+    """Whether some members bring the object to its end, if every part (that `is_live`) holds some text."""
+    bulk, bits, count = _after_bulk(spec, bits, count)
     if spec.hi is not None and count > spec.hi:
         return False
-    if is_done(spec, bits, count):
-        return True
-    key = ("can finish", bits, clip(spec, count))
-    found = spec.memo.get(key)
+    key = ("can finish", bits, clip(spec, count), tuple(bulk) if is_live else ())
+    found = spec.memo.get((is_live, key))
     if found is None:
-        found = spec.memo[key] = any(
-            can_finish(spec, step.bits, count + 1) for step in _useful_steps(spec, bits, count)
-        )
+        found = not is_live or all(_holds_text(spec, Step(rank, -1, spec.by_rank(rank).rest, 0)) for rank in bulk)
+        if found and not is_done(spec, bits, count):
+            ways = _useful_steps(spec, bits, count, is_live)
+            found = any(can_finish(spec, step.bits, count + 1, is_live) for step in ways)
+        spec.memo[is_live, key] = found
     return bool(found)
 
 
-def steps(spec: MemberSpec, bits: int, count: int) -> tuple[Step, ...]:
+def steps(spec: MemberSpec, bits: int, count: int, is_live: bool = False) -> tuple[Step, ...]:
     """What may come next, by counting keys and duties."""
-    key = ("steps", bits, clip(spec, count))
+    key = ("steps", bits, clip(spec, count), is_live)
     found: tuple[Step, ...] | None = spec.memo.get(key)
     if found is None:
-        found = tuple(step for step in _all_steps(spec, bits, count) if can_finish(spec, step.bits, count + 1))
+        ways = _all_steps(spec, bits, count, is_live)
+        found = tuple(step for step in ways if can_finish(spec, step.bits, count + 1, is_live))
         spec.memo[key] = found
     return found
 
 
 def live_steps(spec: MemberSpec, bits: int, count: int) -> tuple[Step, ...]:
-    """Those after which the object can be completed."""
-    key = ("live steps", bits, clip(spec, count))
-    found: tuple[Step, ...] | None = spec.memo.get(key)
-    if found is None:
-        from .derivatives import is_live
-        from .productive import is_productive
+    """Those after which the object can be completed: counting decides, over the parts that hold some text."""
+    from .productive import is_productive
 
-        found = tuple(
-            step
-            for step in steps(spec, bits, count)
-            if (step.rank >= 0 or is_live(spec.classes[step.index].key))
-            and all(is_productive(frame) for frame in frames_after(spec, step, count))
-        )
-        spec.memo[key] = found
-    return found
+    if not is_productive(spec.close):
+        return ()
+    if is_productive(spec.separator):
+        return steps(spec, bits, count, is_live=True)
+    return tuple(step for step in steps(spec, bits, count, is_live=True) if is_done(spec, step.bits, count + 1))
 
 
 def frames_after(spec: MemberSpec, step: Step, count: int) -> tuple[Expr, ...]:
@@ -196,6 +197,9 @@ def key_moves(node: Expr) -> Moves:
         for mask, after in heads(class_state(spec, step.index, position)):
             if mask & ~listed and is_live(after):
                 result.append((mask & ~listed, below if after is EPSILON else (after, *below)))
+    for _, frames in result:
+        for frame in frames:
+            frame.memo_productive = True  # counting has decided it; by clauses it would take a search
     return result
 
 
@@ -229,7 +233,7 @@ def clauses(node: Expr) -> list[Clause]:
 
 
 def _finishing(spec: MemberSpec, bits: int, count: int) -> list[Step]:
-    return [step for step in _useful_steps(spec, bits, count) if can_finish(spec, step.bits, count + 1)]
+    return [step for step in _useful_steps(spec, bits, count, False) if can_finish(spec, step.bits, count + 1)]
 
 
 Texts = Iterable[bytes | None]

@@ -2,8 +2,7 @@
 
 A `MemberSpec` says which keys exist, what follows each, what other keys may look like, and how members are separated
 and closed. A K_KEYS node is "a member must come now, with these keys still open": (spec, open keys as bits, members so
-far, position in the key trie). So n keys need no 2^n states up front: a set of open keys exists only when a text
-reached it.
+far, position in the key trie). So n keys need no 2^n states up front: a set of open keys exists once a text reached it.
 """
 
 from __future__ import annotations
@@ -110,8 +109,10 @@ def extra_state(spec: MemberSpec, position: int) -> Expr:
 
 
 def plain_extra_state(spec: MemberSpec, position: int) -> Expr:
-    """The same where the expression may also spell declared keys, which the key trie decides: so that objects with
-    other declared keys share it, and its masks."""
+    """The same where the expression may also spell declared keys, which the key trie decides.
+
+    So objects with other declared keys share it, and its masks.
+    """
     if not spec.plain_states:
         assert spec.extra_key is not None
         spec.plain_states.update(walk_keys(spec, _without_exclusion(spec)))

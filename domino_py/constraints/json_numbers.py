@@ -1,7 +1,7 @@
 """JSON numbers (RFC 8259 section 6) and exact ranges of them, by decimal digits.
 
 A range compares digit by digit, so it is exact for every number of digits; no binary floating point takes part.
-Numbers with bounds are written without an exponent. A minus sign is offered only where a negative value is legal (so
+Numbers with bounds other than 0 are written without an exponent. A minus sign is offered only where a negative value is legal (so
 `-0` is not offered by `minimum: 0`).
 """
 
@@ -59,6 +59,11 @@ class Bounds:
         return above and (self.hi is None or value < self.hi or (value == self.hi and not self.hi_open))
 
     @property
+    def is_sign(self) -> bool:
+        """Whether the sign alone decides: then an exponent changes nothing."""
+        return self.lo in (None, 0) and self.hi in (None, 0)
+
+    @property
     def is_contradiction(self) -> bool:
         if self.lo is None or self.hi is None:
             return False
@@ -107,8 +112,12 @@ def with_zeros(whole: Expr) -> Expr:
 
 def number(digits: Digits) -> Expr:
     """Any JSON number."""
-    exponent = seq(byte_set(b"eE"), optional(byte_set(b"+-")), repeat(DIGIT, 1, digits.exponent))
-    return seq(optional(MINUS), whole_part(digits), fraction_part(digits), optional(exponent))
+    return seq(optional(MINUS), whole_part(digits), fraction_part(digits), exponent_part(digits))
+
+
+def exponent_part(digits: Digits) -> Expr:
+    """An exponent or none."""
+    return optional(seq(byte_set(b"eE"), optional(byte_set(b"+-")), repeat(DIGIT, 1, digits.exponent)))
 
 
 def whole_part(digits: Digits) -> Expr:

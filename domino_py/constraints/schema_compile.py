@@ -14,6 +14,7 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
+from tokenizer_align.derivatives import is_productive
 from tokenizer_align.errors import ConstraintError, Problem, TooComplex, UnsupportedSchema
 from tokenizer_align.expressions import EMPTY, Expr, Rule, alt, call, words
 from tokenizer_align.recognizer import matches
@@ -193,7 +194,17 @@ class SchemaCompiler(SchemaLogic):
             if not body.bodies:
                 return values
         language = self.unlisted(kind, others)
-        return [value for value in values if matches(language, compact_text(value))]
+        return [v for v in values if matches(language, compact_text(v)) or self._admits(kind, v, atoms, others)]
+
+    def _admits(self, kind: str, value: Any, atoms: list[Atom], others: list[Atom]) -> bool:
+        """Whether an array or object satisfies the claims with its keys in some order: by the schema of its parts."""
+        if kind not in ("array", "object") or b":" not in compact_text(value):
+            return False
+        first = self.listing(atoms)[0]
+        listed = [v for v in listed_values(self.keywords(first)) if json_type(v) == kind]
+        places = self.document.listed_schemas(first, kind)
+        place = next(p for v, p in zip(listed, places, strict=True) if value_key(v) == value_key(value))
+        return is_productive(self.unlisted(kind, [*others, place]))
 
     def _not_excluded(self, values: Iterable[Any], atoms: Iterable[Atom]) -> list[Any]:
         """Those values that no failing `enum` or `const` names."""

@@ -7,8 +7,8 @@ cases, dependencies a choice by key. A sub-schema with `unevaluatedProperties` o
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Any, Literal
+from collections.abc import Iterator
+from typing import Any
 
 from tokenizer_align.errors import Problem, UnsupportedSchema
 
@@ -17,17 +17,11 @@ from .schema_document import Document
 from .schema_dynamic import original
 from .schema_prune import Pruner
 from .schema_terms import SchemaTerms, has_key
+from .schema_ways import NO_ONE, Mode, Place, Way, Ways, plain, simplest_ways
 
 MAX_ALTERNATIVES = 500  # alternatives of one place once anyOf, oneOf and negations are multiplied out
 MAX_PRODUCTS = 20_000  # the same before those are left out that cannot hold or add nothing
 
-Seen = frozenset[str]
-Way = tuple[Conjunct, Seen]
-Ways = tuple[Way, ...]
-Place = tuple[str, str | None]  # (pointer, keyword)
-Mode = Literal["none", "some", "all"]  # which annotating sub-schemas a way names: none, some of them, exactly all
-
-_NO_ONE: Seen = frozenset()
 _ANNOTATING = {
     "object": frozenset(("properties", "patternProperties", "additionalProperties", "unevaluatedProperties")),
     "array": frozenset(("prefixItems", "items", "additionalItems", "contains", "unevaluatedItems")),
@@ -69,7 +63,7 @@ class SchemaLogic(SchemaTerms):
     def _when_true(self, pointer: str, kind: str, mode: Mode) -> Ways:
         schema = self.document.at[pointer]
         if isinstance(schema, bool):
-            return ((frozenset(), _NO_ONE),) if schema else ()
+            return ((frozenset(), NO_ONE),) if schema else ()
         keywords = self.keywords(pointer)
         own = self.own_conjunct(pointer, keywords, kind)
         if own is None:
@@ -81,14 +75,14 @@ class SchemaLogic(SchemaTerms):
         result = []
         for conjunct, seen in self._combine(pointer, kind, inner, own):
             claim = Claim(pointer, unevaluated, True, seen)
-            result.append((conjunct | {claim}, _NO_ONE if mode == "none" else seen | {pointer}))
-        return _simplest_ways(result, mode)
+            result.append((conjunct | {claim}, NO_ONE if mode == "none" else seen | {pointer}))
+        return simplest_ways(result, mode)
 
     def _combine(self, pointer: str, kind: str, mode: Mode, own: Conjunct) -> Ways:
         """All keywords but `unevaluated…`."""
         keywords = self.keywords(pointer)
         annotates = mode != "none" and not _ANNOTATING.get(kind, frozenset()).isdisjoint(keywords)
-        result: Ways = ((own, frozenset([pointer]) if annotates else _NO_ONE),)
+        result: Ways = ((own, frozenset([pointer]) if annotates else NO_ONE),)
         for child in self.all_of(pointer):
             result = self._times((pointer, "allOf"), result, self.ways(child, kind, mode), mode)
         if "anyOf" in keywords or ("oneOf" in keywords and self.is_dropped(pointer, "oneOf")):
@@ -98,36 +92,36 @@ class SchemaLogic(SchemaTerms):
             result = self._times((pointer, "oneOf"), result, self._one_of(pointer, kind, mode), mode)
         if "not" in keywords:
             failing = self.alternatives(f"{pointer}/not", kind, holds=False)
-            result = self._times((pointer, "not"), result, _plain(failing), mode)
+            result = self._times((pointer, "not"), result, plain(failing), mode)
         if "if" in keywords and ("then" in keywords or "else" in keywords or mode != "none"):
             result = self._times((pointer, "if"), result, self._if(pointer, kind, mode), mode)
         if kind == "object":
             for name, key, parts in self.dependencies(pointer):
-                absent: Ways = ((frozenset([has_key(key, False)]), _NO_ONE),)
-                present: Ways = ((frozenset([has_key(key, True)]), _NO_ONE),)
+                absent: Ways = ((frozenset([has_key(key, False)]), NO_ONE),)
+                present: Ways = ((frozenset([has_key(key, True)]), NO_ONE),)
                 for part in parts:
-                    more = self.ways(part, kind, mode) if isinstance(part, str) else _plain((frozenset([part]),))
+                    more = self.ways(part, kind, mode) if isinstance(part, str) else plain((frozenset([part]),))
                     present = self._times((pointer, name), present, more, mode)
-                result = self._times((pointer, name), result, _simplest_ways([*absent, *present], mode), mode)
+                result = self._times((pointer, name), result, simplest_ways([*absent, *present], mode), mode)
         return result
 
     def _any_of(self, pointer: str, keyword: str, kind: str, mode: Mode) -> Ways:
         place = (pointer, keyword)
         branches = self.document.children(pointer, keyword)
         if mode == "none":
-            return _simplest_ways([way for branch in branches for way in self.ways(branch, kind, mode)], mode)
+            return simplest_ways([way for branch in branches for way in self.ways(branch, kind, mode)], mode)
         result: Ways = ()  # some branch so far
-        none: Ways = ((frozenset(), _NO_ONE),)  # none so far; in mode "some", nothing is said about that
+        none: Ways = ((frozenset(), NO_ONE),)  # none so far; in mode "some", nothing is said about that
         for branch in branches:
             ways = self.ways(branch, kind, mode)
             if not any(seen for _, seen in ways):  # says nothing about what it has seen: whether it holds is no matter
                 more = [*result, *self._times(place, none, ways, mode)]
-                result = _simplest_ways(more, mode)
+                result = simplest_ways(more, mode)
                 continue
-            failing = _plain(self.alternatives(branch, kind, holds=False)) if mode == "all" else None
+            failing = plain(self.alternatives(branch, kind, holds=False)) if mode == "all" else None
             rest = result if failing is None else self._times(place, result, failing, mode)
             more = [*rest, *self._times(place, result, ways, mode), *self._times(place, none, ways, mode)]
-            result = self._bounded(place, _simplest_ways(more, mode))
+            result = self._bounded(place, simplest_ways(more, mode))
             none = none if failing is None else self._times(place, none, failing, mode)
         return result
 
@@ -139,18 +133,18 @@ class SchemaLogic(SchemaTerms):
             ways = self.ways(branch, kind, mode)
             for other in branches:
                 if other is not branch and ways and not self.are_disjoint(pointer, branch, other, kind):
-                    ways = self._times(place, ways, _plain(self.alternatives(other, kind, holds=False)), mode)
+                    ways = self._times(place, ways, plain(self.alternatives(other, kind, holds=False)), mode)
             result += ways
-        return self._bounded(place, _simplest_ways(result, mode))
+        return self._bounded(place, simplest_ways(result, mode))
 
     def _if(self, pointer: str, kind: str, mode: Mode) -> Ways:
         keywords = self.keywords(pointer)
-        yes, no = self.ways(f"{pointer}/if", kind, mode), _plain(self.alternatives(f"{pointer}/if", kind, holds=False))
+        yes, no = self.ways(f"{pointer}/if", kind, mode), plain(self.alternatives(f"{pointer}/if", kind, holds=False))
         if "then" in keywords:
             yes = self._times((pointer, "if"), yes, self.ways(f"{pointer}/then", kind, mode), mode)
         if "else" in keywords:
             no = self._times((pointer, "if"), no, self.ways(f"{pointer}/else", kind, mode), mode)
-        return _simplest_ways([*yes, *no], mode)
+        return simplest_ways([*yes, *no], mode)
 
     # False
 
@@ -272,7 +266,7 @@ class SchemaLogic(SchemaTerms):
     def _times(self, place: Place, left: Ways, right: Ways, mode: Mode) -> Ways:
         _refuse_above(MAX_PRODUCTS, len(left) * len(right), place)
         joined = ((a | b, s | t) for a, s in left for b, t in right)
-        return self._bounded(place, _simplest_ways([way for way in joined if self._pruner.may_hold(way[0])], mode))
+        return self._bounded(place, simplest_ways([way for way in joined if self._pruner.may_hold(way[0])], mode))
 
     def _bounded(self, place: Place, ways: Ways) -> Ways:
         _refuse_above(MAX_ALTERNATIVES, len(ways), place)
@@ -289,20 +283,3 @@ def _refuse_above(limit: int, n: int, place: Place) -> None:
         message = f"{n:,} combinations of alternatives (at most {limit:,} are built)"
         hint = "Split the schema, or use fewer alternatives."
         raise UnsupportedSchema([Problem(f"{pointer}/{keyword}" if keyword else pointer, keyword, message, hint=hint)])
-
-
-def _plain(alternatives: Alternatives) -> Ways:
-    return tuple((conjunct, _NO_ONE) for conjunct in alternatives)
-
-
-def _simplest_ways(ways: Iterable[Way], mode: Mode) -> Ways:
-    if mode == "none":
-        return _plain(simplest(conjunct for conjunct, _ in ways))
-    unique = dict.fromkeys(way for way in ways if simplest([way[0]]))
-    if mode == "all" or len(unique) > 64:
-        return tuple(unique)
-    kept: list[Way] = []
-    for conjunct, seen in sorted(unique, key=lambda way: (len(way[0]), -len(way[1]))):
-        if not any(other <= conjunct and more >= seen for other, more in kept):
-            kept.append((conjunct, seen))
-    return tuple(kept)

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from tokenizer_align.expressions import EMPTY, K_CALL, Expr, both, frame, neg
+from tokenizer_align.expressions import EMPTY, K_CALL, Expr, both, frame, neg, seq
 
 from .json import any_integer, any_number
 from .json_layout import JsonStyle
 from .json_multiples import multiples, multiples_by_value, values_divide
-from .json_numbers import UNBOUNDED, Bounds, integer, number_range, value_spellings, with_zeros
+from .json_numbers import UNBOUNDED, Bounds, exponent_part, integer, number_range, value_spellings, with_zeros
 from .schema_values import json_type
 
 
@@ -64,6 +64,8 @@ class NumberSet:
             return any_integer(style) if self.is_integer else any_number(style)
         else:
             found = number_range(self.bounds, style.digits, self.is_integer)
+            if self.bounds.is_sign and not self.is_integer and not outside and found is not EMPTY:
+                found = seq(found, exponent_part(style.digits))
             base = frame(with_zeros(found) if by_value and self.is_integer else found)
         return frame(both(_inside(base), *outside)) if outside else base
 
