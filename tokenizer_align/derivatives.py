@@ -203,7 +203,7 @@ def is_known_live(node: Expr) -> bool:
 
 
 def _search(start: Expr) -> None:
-    """The nearest first, by a lower bound of what is still to come; where none accepts, all that was visited is dead."""
+    """The nearest first, by a lower bound of what is to come; where none accepts, all that was visited is dead."""
     parents: dict[Expr, Expr | None] = {start: None}
     work = [(lengths(start)[0], 0, start)]
     stops_at = time.monotonic() + MAX_SEARCH_S

@@ -1,8 +1,8 @@
 """JSON numbers (RFC 8259 section 6) and exact ranges of them, by decimal digits.
 
 A range compares digit by digit, so it is exact for every number of digits; no binary floating point takes part.
-Numbers with bounds other than 0 are written without an exponent. A minus sign is offered only where a negative value is legal (so
-`-0` is not offered by `minimum: 0`).
+Numbers with bounds other than 0 are written without an exponent. A minus sign is offered only where a negative value
+is legal (so `-0` is not offered by `minimum: 0`).
 """
 
 from __future__ import annotations
