@@ -129,7 +129,7 @@ def _shortest(node: Expr, known: Known) -> bytes | None:
 
 
 def _by_search(node: Expr) -> bytes | None:
-    """Best first over derivatives, by length so far and a lower bound of the rest (A*); the fixed order among equals."""
+    """Best first over derivatives, by length so far and a lower bound of the rest (A*); a fixed order of equals."""
     if not is_live(node):
         return None
     best: dict[Expr, tuple[int, bytes]] = {node: (0, b"")}

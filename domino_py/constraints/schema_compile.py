@@ -14,9 +14,9 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
-from tokenizer_align.productive import is_productive
 from tokenizer_align.errors import ConstraintError, Problem, TooComplex, UnsupportedSchema
 from tokenizer_align.expressions import EMPTY, Expr, Rule, alt, call, words
+from tokenizer_align.productive import is_productive
 from tokenizer_align.recognizer import matches
 
 from . import json as grammar
