@@ -59,11 +59,6 @@ def test_equal_languages_are_one_node(left: Expr, right: Expr) -> None:
     assert left is right
 
 
-def test_operators_join_and_choose() -> None:
-    assert A + B is ex.lit(b"ab")
-    assert (A | B) is ex.byte_set(b"ab")
-
-
 @pytest.mark.parametrize("bounds", [(-1, 2), (3, 2)])
 def test_impossible_repetitions_are_refused(bounds: tuple[int, int]) -> None:
     with pytest.raises(ValueError, match="does not exist"):

@@ -31,7 +31,7 @@ def test_references_and_pointers(name: str, valid: list[str], invalid: list[str]
 
 def test_the_suite_agrees_on_every_format_that_is_enforced() -> None:
     wrong: list[Any] = []
-    for case in shared_lines("json_schema_test_suite.jsonl"):
+    for case in shared_lines("data/json_schema_test_suite.jsonl"):
         name = case["schema"].get("format") if isinstance(case["schema"], dict) else None
         if "optional/format/" not in case["id"] or case["remote"] or name not in FORMATS:
             continue

@@ -1,163 +1,87 @@
-"""Expressions: interned nodes over byte sets, the common language of all front ends.
+"""Expressions: the algebra of byte languages that all front ends build on.
 
-A node denotes a set of byte strings. Equal nodes are the same object, so identity compares and memos sit on the nodes.
-Smart constructors keep one form per language as far as cheap laws go (Owens, Reppy, Turon: "Regular-expression
-derivatives re-examined", 2009). A *call* of a `Rule` starts a frame: an automaton of its own that every constraint
-shares. What a node does when it reads a byte is in `derivatives.py`; JSON objects are in `members.py`.
+A node denotes a set of byte strings. Smart constructors keep one form per language as far as cheap laws go (Owens,
+Reppy, Turon: "Regular-expression derivatives re-examined", 2009). A *call* of a `Rule` starts a frame: an automaton of
+its own that every constraint shares. The nodes themselves are in `nodes.py`, what they do when they read a byte in
+`derivatives.py`, JSON objects in `members.py`.
 """
 
 from __future__ import annotations
 
-import itertools
-import threading
 import weakref
-from collections.abc import Callable, Iterable
-from typing import Any, Final
+from collections.abc import Iterable
+from typing import Final
 
 from .errors import ConstraintError
+from .nodes import (
+    K_ALT,
+    K_BOTH,
+    K_CALL,
+    K_EMPTY,
+    K_EPSILON,
+    K_KEYS,
+    K_LAZY,
+    K_LIT,
+    K_NEG,
+    K_REPEAT,
+    K_SEQ,
+    K_SET,
+    K_WORDS,
+    Expr,
+    LazyState,
+    Rule,
+    WordList,
+    describe,
+    intern_node,
+)
+
+__all__ = [
+    "ALL",
+    "ALL_BYTES",
+    "EMPTY",
+    "EPSILON",
+    "K_ALT",
+    "K_BOTH",
+    "K_CALL",
+    "K_EMPTY",
+    "K_EPSILON",
+    "K_KEYS",
+    "K_LAZY",
+    "K_LIT",
+    "K_NEG",
+    "K_REPEAT",
+    "K_SEQ",
+    "K_SET",
+    "K_WORDS",
+    "Expr",
+    "LazyState",
+    "Rule",
+    "WordList",
+    "alt",
+    "both",
+    "both_unchecked",
+    "byte_set",
+    "call",
+    "describe",
+    "frame",
+    "intern_node",
+    "lazy",
+    "lit",
+    "literal_bytes",
+    "minus",
+    "neg",
+    "optional",
+    "plus",
+    "repeat",
+    "seq",
+    "seq_parts",
+    "star",
+    "words",
+    "words_slice",
+]
 
 ALL_BYTES: Final = (1 << 256) - 1
-
-K_EMPTY, K_EPSILON, K_SET, K_LIT, K_SEQ, K_ALT, K_REPEAT, K_BOTH, K_NEG, K_WORDS, K_LAZY, K_CALL, K_KEYS = range(13)
-
-_uids = itertools.count()
 _FACTOR_DEPTH = 8  # how many common parts are taken out at once; the rest shows itself in later derivatives
-_lock = threading.RLock()  # interning and rule bodies: constraints may be built in several threads at once
-
-
-class Expr:
-    """One interned node. `kind` says which; `args` are its sub-nodes, `data` the rest of its content."""
-
-    __slots__ = (
-        "__weakref__",
-        "args",
-        "data",
-        "frame_rule",
-        "has_call",
-        "kind",
-        "memo_heads",
-        "memo_lengths",
-        "memo_live",
-        "memo_moves",
-        "memo_nullable",
-        "memo_productive",
-        "memo_shortest",
-        "plain",
-        "uid",
-    )
-
-    kind: int
-    args: tuple[Expr, ...]
-    data: Any
-    uid: int
-    has_call: bool  # a call or an object occurs inside: the node needs a stack
-    plain: bool  # no call, intersection, complement or lazy state inside: empty only if it is EMPTY
-    memo_nullable: bool | None
-    memo_heads: tuple[tuple[int, Expr], ...] | None
-    memo_moves: tuple[tuple[int, tuple[Expr, ...]], ...] | None
-    memo_lengths: tuple[int, int | None, int, int | None] | None
-    memo_live: bool | None
-    memo_productive: bool | None
-    memo_shortest: bytes | None
-    frame_rule: Rule | None
-
-    def __init__(self, kind: int, args: tuple[Expr, ...], data: Any) -> None:
-        self.kind, self.args, self.data = kind, args, data
-        self.uid = next(_uids)
-        self.has_call = kind >= K_CALL or any(arg.has_call for arg in args)
-        self.plain = kind not in (K_BOTH, K_NEG, K_LAZY, K_CALL, K_KEYS) and all(arg.plain for arg in args)
-        self.memo_nullable = _nullable_now(self)
-        self.memo_heads = self.memo_moves = self.memo_live = self.memo_productive = None
-        self.memo_shortest = self.memo_lengths = None
-        self.frame_rule = None
-
-    def __repr__(self) -> str:
-        return describe(self)
-
-    def __or__(self, other: Expr) -> Expr:
-        return alt(self, other)
-
-    def __add__(self, other: Expr) -> Expr:
-        return seq(self, other)
-
-    def __reduce__(self) -> Any:
-        raise TypeError("expressions are not picklable: pickle the Constraint they came from")
-
-
-class Rule:
-    """A named, possibly recursive sub-language; its body may be a thunk that is evaluated when first needed."""
-
-    __slots__ = ("__weakref__", "_body", "_thunk", "name", "node")
-
-    def __init__(self, name: str, body: Expr | None = None) -> None:
-        self.name = name
-        self._body = body
-        self._thunk: Callable[[], Expr] | None = None
-        self.node: weakref.ref[Expr] | None = None
-
-    def define(self, body: Expr | Callable[[], Expr]) -> Rule:
-        """Give the rule its body, now or as a thunk. Returns the rule."""
-        if isinstance(body, Expr):
-            self._body = body
-        else:
-            self._thunk = body
-        return self
-
-    @property
-    def body(self) -> Expr:
-        if self._body is None:
-            with _lock:
-                if self._body is None:
-                    if self._thunk is None:
-                        raise ConstraintError(f"rule {self.name!r} is used but not defined")
-                    self._body = self._thunk()
-                    self._thunk = None
-        return self._body
-
-    def __repr__(self) -> str:
-        return f"<{self.name}>"
-
-
-def _nullable_now(node: Expr) -> bool | None:
-    """Whether the empty string belongs to the node, where that is known without looking at rules."""
-    kind, args = node.kind, node.args
-    if kind in (K_EMPTY, K_SET, K_LIT, K_KEYS):
-        return False
-    if kind == K_EPSILON:
-        return True
-    if kind in (K_SEQ, K_BOTH):
-        values = [arg.memo_nullable for arg in args]
-        return False if False in values else (None if None in values else True)
-    if kind == K_ALT:
-        values = [arg.memo_nullable for arg in args]
-        return True if True in values else (None if None in values else False)
-    if kind == K_REPEAT:
-        return True if node.data[0] == 0 else args[0].memo_nullable
-    if kind == K_NEG:
-        return not args[0].memo_nullable
-    if kind == K_WORDS:
-        words, lo, _, depth = node.data
-        return bool(len(words.items[lo]) == depth)
-    if kind == K_LAZY:
-        return bool(node.data.is_nullable)
-    return None
-
-
-_interned: weakref.WeakValueDictionary[tuple[Any, ...], Expr] = weakref.WeakValueDictionary()
-
-
-def intern_node(kind: int, args: tuple[Expr, ...] = (), data: Any = None) -> Expr:
-    """The one node with this content. Only smart constructors call it."""
-    key = (kind, args, data)
-    node = _interned.get(key)
-    if node is None:
-        with _lock:
-            node = _interned.get(key)
-            if node is None:
-                node = Expr(kind, args, data)
-                _interned[key] = node
-    return node
-
 
 EMPTY: Final = intern_node(K_EMPTY)
 EPSILON: Final = intern_node(K_EPSILON)
@@ -381,15 +305,6 @@ def minus(item: Expr, other: Expr) -> Expr:
     return both(item, neg(other))
 
 
-class WordList:
-    """Sorted distinct byte strings; a `words` node is a slice of one list, so ten thousand words cost one sort."""
-
-    __slots__ = ("__weakref__", "items")
-
-    def __init__(self, items: tuple[bytes, ...]) -> None:
-        self.items = items
-
-
 _word_lists: weakref.WeakValueDictionary[tuple[bytes, ...], WordList] = weakref.WeakValueDictionary()
 
 
@@ -410,28 +325,6 @@ def words_slice(source: WordList, lo: int, hi: int, depth: int) -> Expr:
     if hi - lo == 1:
         return lit(source.items[lo][depth:])
     return intern_node(K_WORDS, (), (source, lo, hi, depth))
-
-
-class LazyState:
-    """A state of an automaton that a front end builds as it is read: what it accepts, and a thunk for what follows.
-
-    Unlike a call it is part of the frame it stands in, so intersections and complements may hold it. Its body must read
-    a byte before it comes to another lazy state, and only finitely many states may be reachable.
-    """
-
-    __slots__ = ("_body", "_thunk", "is_nullable")
-
-    def __init__(self, is_nullable: bool, thunk: Callable[[], Expr]) -> None:
-        self.is_nullable = is_nullable
-        self._body: Expr | None = None
-        self._thunk: Callable[[], Expr] | None = thunk
-
-    @property
-    def body(self) -> Expr:
-        if self._body is None:
-            assert self._thunk is not None
-            self._body, self._thunk = self._thunk(), None
-        return self._body
 
 
 def lazy(state: LazyState) -> Expr:
@@ -455,36 +348,3 @@ def frame(body: Expr) -> Expr:
     if body.frame_rule is None:
         body.frame_rule = Rule("frame", body)
     return call(body.frame_rule)
-
-
-def describe(node: Expr, depth: int = 4) -> str:
-    """A short text of a node for people; deep parts are cut."""
-    if depth == 0:
-        return "…"
-    inner = [describe(arg, depth - 1) for arg in node.args]
-    match node.kind:
-        case 0:
-            return "∅"
-        case 1:
-            return "ε"
-        case 2:
-            members = [i for i in range(256) if node.data >> i & 1]
-            return f"[{bytes(members[:8])!r}{'…' if len(members) > 8 else ''}]"
-        case 3:
-            return repr(node.data)
-        case 4:
-            return " ".join(inner)
-        case 5:
-            return "(" + " | ".join(inner) + ")"
-        case 6:
-            return f"({inner[0]}){{{node.data[0]},{'' if node.data[1] is None else node.data[1]}}}"
-        case 7:
-            return "(" + " & ".join(inner) + ")"
-        case 8:
-            return f"¬({inner[0]})"
-        case 9:
-            return f"<{node.data[2] - node.data[1]} words>"
-        case 10:
-            return f"<state {node.uid}>"
-        case _:
-            return repr(node.data)
