@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from typing import Annotated
 
 import typer
@@ -30,10 +31,29 @@ app.command("check", no_args_is_help=True)(check_command.check)
     context_settings={"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []},
 )
 def bench(context: typer.Context) -> None:
-    """Compare with other ways to constrain a model: speed, passes, perplexity, tokenization."""
+    """Compare with other ways to constrain a model."""
     from domino_py.bench.cli import run as run_bench
 
     raise typer.Exit(run_bench(context.args))
+
+
+# Messages name the parameters of the Python functions; on the command line the same things are options.
+_OPTIONS = {
+    "resume=False": "--restart",
+    "do_sample=True": "--sample",
+    "do_sample=False": "--greedy",
+    "max_new_tokens": "--max-new-tokens",
+}
+
+
+def _print_message(kind: str, style: str, message: str) -> None:
+    for parameter, option in _OPTIONS.items():
+        message = message.replace(parameter, option)
+    Console(stderr=True).print(Text.assemble((f"{kind}: ", style), message), soft_wrap=True)
+
+
+def _show_warning(message: Warning | str, *_where: object, **_more: object) -> None:
+    _print_message("warning", "bold yellow", str(message))
 
 
 def _version(shown: bool) -> None:
@@ -55,10 +75,11 @@ def _options(
 
 def run() -> None:
     """Run the application; an expected error is a message and exit code 2, an interrupt is exit code 130."""
+    warnings.showwarning = _show_warning
     try:
         app()
     except DominoError as error:
-        Console(stderr=True).print(Text.assemble(("error: ", "bold red"), str(error)), soft_wrap=True)
+        _print_message("error", "bold red", str(error))
         sys.exit(2)
     except KeyboardInterrupt:
         Console(stderr=True).print("interrupted")

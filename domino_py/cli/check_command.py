@@ -16,7 +16,7 @@ def check(
     regex: Annotated[str | None, typer.Option(help="Check this pattern instead.")] = None,
     text: Annotated[str | None, typer.Option(help="Also say whether this text is legal.")] = None,
 ) -> None:
-    """Say everything that cannot be enforced, and where it stands. Exit code 1 if there is an error."""
+    """Say what is wrong with a schema, type or pattern, and where. Exit code 1 if there is an error."""
     import domino_py as domino
     from domino_py.arguments import as_constraint
     from domino_py.cli.loading import load_schema

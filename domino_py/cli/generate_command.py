@@ -17,7 +17,9 @@ Prompt = Annotated[str, typer.Argument(help="The prompt; - reads it from standar
 def generate(
     prompt: Prompt,
     regex: Annotated[str | None, typer.Option(help="The text matches this pattern.")] = None,
-    choice: Annotated[list[str] | None, typer.Option(help="The text is one of these; repeat the option.")] = None,
+    choice: Annotated[
+        list[str] | None, typer.Option(help="The text is one of these; repeat the option.", metavar="<str>")
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="The text is any JSON value.")] = False,
     schema: opt.Schema = None,
     chat: Annotated[
@@ -34,7 +36,7 @@ def generate(
     device: opt.Device = "cpu",
     report: opt.ShowReport = False,
 ) -> None:
-    """Generate text that satisfies a constraint; without one, free text."""
+    """Generate text under a constraint; without one, free text."""
     import domino_py as domino
     from domino_py.cli.loading import load_model
 

@@ -49,6 +49,8 @@ def load_schema(name: str) -> Any:
     path = Path(name)
     if path.suffix == ".json" or path.is_file():
         return _schema_of_file(path)
+    if name.lstrip().startswith(("{", "[")):
+        raise NotFound("JSON text stands where the name of a schema was expected; write the schema to a .json file.")
     module_name, _, attribute = name.rpartition(":")
     if not module_name:
         raise NotFound(f"--schema {name}: a JSON file, module:Type or file.py:Type was expected.")
