@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from domino_py.extraction import extract as extract
     from domino_py.generation import GenerationResult as GenerationResult
     from domino_py.generation import generate as generate
+    from domino_py.records import RecordError as RecordError
     from domino_py.report import Intervention as Intervention
     from domino_py.report import Report as Report
     from tokenizer_align.compiled import Compiled as Compiled
@@ -61,6 +62,7 @@ _HOMES = {
     "Matcher": "tokenizer_align.matcher",
     "MissingPackage": "tokenizer_align.errors",
     "Problem": "tokenizer_align.errors",
+    "RecordError": "domino_py.records",
     "RegexError": "tokenizer_align.errors",
     "Report": "domino_py.report",
     "TooComplex": "tokenizer_align.errors",
@@ -97,4 +99,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_HOMES])
+    return [*__all__, "__version__"]

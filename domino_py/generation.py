@@ -25,7 +25,7 @@ from tokenizer_align.vocabulary import Vocabulary
 __all__ = ["GenerationResult", "generate"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class GenerationResult:
     """One generated text with its tokens and its report.
 
@@ -39,6 +39,10 @@ class GenerationResult:
     report: Report
     prompt_n_tokens: int
     constraint: Constraint | None = field(default=None, repr=False)
+
+    def __repr__(self) -> str:
+        shown = self.text if len(self.text) <= 200 else self.text[:197] + "..."
+        return f"GenerationResult({shown!r}, n_tokens={len(self.token_ids)}, finish_reason={self.finish_reason!r})"
 
     @property
     def value(self) -> Any:

@@ -140,11 +140,15 @@ def _scorer(
     return measure
 
 
+def _steps(n: int) -> str:
+    return f"{n} step" + ("s" if n != 1 else "")
+
+
 def _notes(result: RowResult) -> list[str]:
     counted, notes = result.statistics, []
     if counted.n_fallbacks:
         notes.append(
-            f"at {counted.n_fallbacks} steps the truncation (top_k, top_p, …) left nothing legal; there the legal "
+            f"the truncation (top_k, top_p, …) left nothing legal at {_steps(counted.n_fallbacks)}; there the legal "
             "tokens alone were truncated"
         )
     if result.finish_reason == "length":

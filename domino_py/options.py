@@ -56,6 +56,15 @@ _END_IDS = "eos_token_id"
 KNOWN_OPTIONS = (*_RULES, _END_IDS)
 CALL_OPTIONS = ("max_new_tokens", "speculate", "tokenization", "seed", "measure", "constraint", "prompt")
 
+# Arguments of transformers' generate that are no options of GenerationConfig.
+_ARGUMENTS_OF_GENERATE = frozenset(
+    {
+        *("inputs", "input_ids", "attention_mask", "past_key_values", "cache", "generation_config", "streamer"),
+        *("logits_processor", "stopping_criteria", "prefix_allowed_tokens_fn", "synced_gpus", "custom_generate"),
+        *("assistant_model", "assistant_tokenizer", "negative_prompt_ids", "negative_prompt_attention_mask"),
+        "use_model_defaults",
+    }
+)
 # What a GenerationConfig may set that changes outputs, and the value that means "off".
 _NOT_APPLIED: dict[str, Any] = {
     "num_beams": 1,
@@ -170,6 +179,8 @@ def resolve_options(
 def _refuse_unknown(name: str) -> None:
     if name in KNOWN_OPTIONS:
         return
+    if name in _ARGUMENTS_OF_GENERATE:
+        raise InvalidOption(name, f"{name!r} is an argument of transformers' generate that is not offered here.")
     if name in _NOT_APPLIED or _in_transformers(name):
         raise InvalidOption(name, f"{name!r} is an option of transformers' generate that is not offered here.")
     raise InvalidOption(name, f"{name!r} is not an option.", (*KNOWN_OPTIONS, *CALL_OPTIONS))

@@ -28,8 +28,15 @@ def prompts_to_ids(prompt: Any, tokenizer: Any, n_rows: int | None = None) -> tu
 
 
 def split_prompts(prompt: Any) -> tuple[list[Any], bool]:
-    """The single prompts in `prompt`, and whether it was a list of them. A list of messages or of ids is one prompt."""
+    """The single prompts in `prompt`, and whether it was a list of them. A list of messages or of ids is one prompt.
+
+    So is a tensor or array of one row, as `tokenizer(text, return_tensors="pt")` gives it.
+    """
+    rows = prompt["input_ids"] if isinstance(prompt, Mapping) and "input_ids" in prompt else prompt
+    is_one_row = hasattr(rows, "tolist") and getattr(rows, "ndim", 1) == 2 and len(rows) == 1
     prompt = _unwrap(prompt)
+    if is_one_row:
+        return [prompt[0]], False
     if isinstance(prompt, str):
         return [prompt], False
     if not isinstance(prompt, list | tuple):

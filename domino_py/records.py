@@ -226,7 +226,7 @@ def as_records(content: Any) -> tuple[list[Record] | Iterator[Record], bool]:
     if isinstance(content, Iterable) and not isinstance(content, bytes | Mapping):
         return (_as_record(index, item) for index, item in enumerate(content)), True
     raise RecordError(
-        f"text must be a text, chat messages, or a list or iterator of them, not {type(content).__name__}."
+        f"'text' must be a string, chat messages, or a list or iterator of them, not {type(content).__name__}."
     )
 
 

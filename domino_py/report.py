@@ -44,7 +44,7 @@ class Intervention:
         return -math.log(self.legal_mass) if self.legal_mass > 0 else math.inf
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, repr=False)
 class Report:
     """The numbers of one call, or of several together (`Report.total`).
 
@@ -165,6 +165,12 @@ class Report:
             values = [getattr(row, name) for row in rows]
             setattr(together, name, None if not rows or any(value is None for value in values) else sum(values))
         return together
+
+    def __repr__(self) -> str:
+        return (
+            f"Report(n_texts={self.n_texts}, n_tokens={self.n_tokens}, forward_passes={self.forward_passes}, "
+            f"n_interventions={self.n_interventions}, total_s={self.total_s:.2f}; print it for all)"
+        )
 
     def __str__(self) -> str:
         from domino_py.report_view import as_text

@@ -88,3 +88,9 @@ def test_unknown_attribute_is_an_attribute_error() -> None:
 
     with pytest.raises(AttributeError, match="no attribute 'grammer'"):
         _ = domino_py.grammer  # type: ignore[attr-defined]
+
+
+def test_dir_names_what_is_public_and_each_once() -> None:
+    import domino_py as domino
+
+    assert dir(domino) == sorted([*domino.__all__, "__version__"])

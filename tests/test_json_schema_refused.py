@@ -152,3 +152,20 @@ def _document(schema: dict[str, Any]) -> Any:
         return Document(read_source(canonical_source(schema)))
     except UnsupportedSchema:
         return None
+
+
+def test_reasons_that_show_only_once_parts_are_combined_come_with_the_others() -> None:
+    schema = {
+        "properties": {
+            "a": {"type": "array", "uniqueItems": True, "items": {"type": "array"}},
+            "b": {"pattern": "(a+)\\1"},
+        }
+    }
+    with pytest.raises(UnsupportedSchema) as caught:
+        json_schema(schema)
+    assert {problem.keyword for problem in caught.value.problems} == {"uniqueItems", "pattern"}
+
+
+def test_a_misspelt_keyword_is_said_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    assert json_schema({"type": "integer", "maximun": 3}).matches("4")
+    assert "maximun" in caplog.text and '"maximum"' in caplog.text

@@ -60,7 +60,10 @@ def test_unknown_option_names_the_nearest(given: str, nearest: str | None) -> No
         assert caught.value.nearest == nearest
 
 
-@pytest.mark.parametrize("name", ["num_beams", "no_repeat_ngram_size", "penalty_alpha", "max_time", "use_cache"])
+@pytest.mark.parametrize(
+    "name",
+    ["num_beams", "no_repeat_ngram_size", "penalty_alpha", "max_time", "use_cache", "streamer", "logits_processor"],
+)
 def test_options_of_transformers_that_are_not_offered_say_so(name: str) -> None:
     with pytest.raises(InvalidOption, match="not offered here"):
         resolve_options({name: 2})

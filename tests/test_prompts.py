@@ -48,6 +48,15 @@ def test_token_ids_and_tensors_are_taken_as_they_are(tokenizer: Any) -> None:
     assert prompts_to_ids(torch.tensor([[5, 6], [7, 8]]), tokenizer) == ([[5, 6], [7, 8]], True)
 
 
+def test_a_tensor_of_one_row_is_one_prompt_and_a_list_of_one_is_a_batch(tokenizer: Any) -> None:
+    import torch
+
+    encoded = {"input_ids": torch.tensor([[5, 6]]), "attention_mask": torch.tensor([[1, 1]])}
+    assert prompts_to_ids(encoded, tokenizer) == ([[5, 6]], False)
+    assert prompts_to_ids(encoded["input_ids"], tokenizer) == ([[5, 6]], False)
+    assert prompts_to_ids([[5, 6]], tokenizer) == ([[5, 6]], True)
+
+
 def test_padding_of_a_tokenizers_output_is_left_out(tokenizer: Any) -> None:
     encoded = {"input_ids": [[0, 5, 6], [7, 8, 9]], "attention_mask": [[0, 1, 1], [1, 1, 1]]}
     assert prompts_to_ids(encoded, tokenizer) == ([[5, 6], [7, 8, 9]], True)

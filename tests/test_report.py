@@ -149,3 +149,8 @@ def test_report_can_be_pickled_without_its_model() -> None:
 )
 def test_invisible_characters_are_made_visible(text: str, shown: str) -> None:
     assert visible(text) == shown
+
+
+def test_a_report_shows_in_one_line_where_it_is_a_value_among_others() -> None:
+    shown = repr([a_report()])
+    assert shown.startswith("[Report(") and len(shown) < 200

@@ -48,8 +48,12 @@ class Problem:
 
     def __str__(self) -> str:
         place = self.pointer or "(root)"
-        text = f"{self.message} at {place}"
-        return f"{text}. {self.hint}" if self.hint else text
+        first, *more = self.message.split("\n")  # a pattern's error shows the pattern and a caret below it
+        text = f"{first.rstrip(' ,')}, at {place}" if more else f"{first} at {place}"
+        shown = "".join(f"\n    {line}" for line in more).rstrip(" ,.")
+        if not self.hint:
+            return text + shown
+        return f"{text}{shown}\n    {self.hint}" if shown else f"{text}. {self.hint}"
 
 
 class UnsupportedSchema(ConstraintError):

@@ -6,9 +6,10 @@ Every keyword is enforced exactly, or the schema is refused with all reasons and
 
 from __future__ import annotations
 
+import logging
 from typing import Any, Literal
 
-from tokenizer_align.errors import EmptyLanguage, InvalidOption, Problem, UnsupportedSchema
+from tokenizer_align.errors import ConstraintError, EmptyLanguage, InvalidOption, Problem, UnsupportedSchema
 from tokenizer_align.expressions import Expr, seq
 from tokenizer_align.productive import is_productive
 
@@ -21,9 +22,12 @@ from .schema_document import Document
 from .schema_ignore import dropped_keywords
 from .schema_keywords import DRAFTS
 from .schema_limits import time_limit
+from .schema_lint import misspelt
 from .schema_registry import collect_remotes
 from .schema_source import MAX_SHOWN, canonical_source, read_source
 from .schema_support import Support, find_support, shape_problems
+
+logger = logging.getLogger(__name__)
 
 CHOICES = {"key_order": ("any", "declared"), "on_unsupported": ("raise", "ignore"), "formats": ("assert", "annotate")}
 DEFAULTS: dict[str, Any] = {
@@ -151,6 +155,8 @@ def _build(constraint: Constraint) -> tuple[Expr, tuple[Problem, ...]]:
     if not is_possible:
         found = list(compiler.contradictions.values())[:MAX_SHOWN]
         raise EmptyLanguage("no JSON value satisfies the schema" + (":" if found else ""), found)
+    for problem in misspelt(document):
+        logger.warning("%s", problem)
     outer = compiler.style.outer
     return seq(outer, compiler.value([""]), outer), tuple(ignored)
 
@@ -165,6 +171,19 @@ def _decide(compiler: SchemaCompiler, support: Support) -> bool:
     return is_productive(compiler.value([""]))
 
 
+def _later_problems(document: Document, constraint: Constraint, refused: list[Problem]) -> list[Problem]:
+    """What else would be refused once these are gone: all reasons at once, as far as the rest can be built."""
+    if not all(problem.keyword for problem in refused):
+        return []
+    try:
+        make_compiler(document, constraint, dropped_keywords(document, refused)).build_ahead()
+    except UnsupportedSchema as error:
+        return list(error.problems)
+    except (ConstraintError, RecursionError):
+        return []
+    return []
+
+
 def prepare(document: Document, constraint: Constraint) -> tuple[SchemaCompiler, Support]:
     """A compiler for the document, after all checks. Raises UnsupportedSchema with every reason."""
     problems = checked_shape(document)
@@ -177,7 +196,7 @@ def prepare(document: Document, constraint: Constraint) -> tuple[SchemaCompiler,
     is_ignored = constraint.option("on_unsupported") == "ignore"
     refused = support.errors + ([] if is_ignored else [problem for _, _, problem in support.unsupported])
     if refused:
-        raise UnsupportedSchema(refused)
+        raise UnsupportedSchema(list(dict.fromkeys(refused + _later_problems(document, constraint, refused))))
     if support.unsupported:
         problems = [problem for _, _, problem in support.unsupported]
         compiler = make_compiler(document, constraint, dropped_keywords(document, problems))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any
 
 from tokenizer_align.errors import Problem
@@ -78,7 +79,6 @@ def _alone(document: Document, pointer: str, schema: dict[str, Any]) -> Iterator
 
 
 def _unknown(document: Document, pointer: str, schema: dict[str, Any]) -> Iterator[Problem]:
-    known = [name for name in KEYWORDS if known_keyword(name, document.draft)]
     for name in schema:
         if known_keyword(name, document.draft) or name in _FOREIGN or name.startswith("x-"):
             continue
@@ -88,11 +88,28 @@ def _unknown(document: Document, pointer: str, schema: dict[str, Any]) -> Iterat
                 message = f'"{name}" is unknown in draft {document.draft} and has no effect'
                 yield Problem(place, name, message, "warning", 'Say which draft is meant by "$schema".')
             continue
-        folded = {other.lower().strip("$"): other for other in known}
-        near = difflib.get_close_matches(name.lower().strip("$"), folded, n=1, cutoff=0.8)
+        near = _nearest(name, document.draft)
         if near:
             message = f'the unknown keyword "{name}" has no effect'
-            yield Problem(place, name, message, "warning", f'Did you mean "{folded[near[0]]}"?')
+            yield Problem(place, name, message, "warning", f'Did you mean "{near}"?')
+
+
+@lru_cache(maxsize=4096)
+def _nearest(name: str, draft: int) -> str | None:
+    folded = {other.lower().strip("$"): other for other in KEYWORDS if known_keyword(other, draft)}
+    near = difflib.get_close_matches(name.lower().strip("$"), folded, n=1, cutoff=0.8)
+    return folded[near[0]] if near else None
+
+
+def misspelt(document: Document) -> list[Problem]:
+    """Unknown keywords that look like known ones: legal, without effect, and hardly meant so."""
+    return [
+        problem
+        for pointer, schema in document.at.items()
+        if isinstance(schema, dict)
+        for problem in _unknown(document, pointer, schema)
+        if problem.keyword not in KEYWORDS
+    ]
 
 
 def _hidden(document: Document, pointer: str, schema: dict[str, Any]) -> Iterator[Problem]:

@@ -153,7 +153,7 @@ def unsupported_reason(document: Document, pointer: str, name: str, value: Any) 
         try:
             pattern_body(pattern)
         except (RegexError, TooComplex) as error:
-            return f'"{name}": {error},'
+            return f'"{name}": {error}'
     if name in ("properties", "required", "enum", "const") and not _can_be_written(value):
         return f'"{name}" holds a lone surrogate, which UTF-8 cannot write,'
     if name in ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf") and is_number(value):

@@ -58,7 +58,7 @@ def read_list(value: Any) -> list[Any]:
 
 def read_object(value: Any) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise Unreadable(f"a {json_type(value)} where an object is needed")
+        raise Unreadable(f"{json_type(value)} found where an object is needed")
     return value
 
 
