@@ -8,6 +8,7 @@ import pytest
 
 from tokenizer_align import expressions as ex
 from tokenizer_align.expressions import Expr
+from tokenizer_align.member_steps import may_go_on, steps
 from tokenizer_align.members import KeyClass, Member, MemberSpec, Variant, may_be_empty, start_members
 from tokenizer_align.productive import is_productive
 from tokenizer_align.recognizer import matches, run
@@ -175,6 +176,21 @@ def test_an_undeclared_key_may_not_be_undone() -> None:
     expr = whole(MemberSpec((), COMMA, BRACE, classes=classes, n_duties=1))
     assert matches(expr, b'{"xa":1,"xb":2,"y":1,"xa":2}')
     assert not matches(expr, b'{"xa":2,"xa":1}') and not matches(expr, b'{"y":1}')
+
+
+@pytest.mark.parametrize("ordered", [False, True])
+@pytest.mark.parametrize(("lo", "hi"), [(0, None), (2, 3), (0, 1), (4, None), (0, 0)])
+@pytest.mark.parametrize("others", [(), (Variant(VALUE, 1),), (Variant(VALUE, 1), Variant(VALUE, 2))])
+def test_whether_a_member_may_come_is_known_without_all_ways(
+    others: tuple[Variant, ...], lo: int, hi: int | None, ordered: bool
+) -> None:
+    def make() -> MemberSpec:
+        first = Member(b'"a"', VALUE, True, others)
+        return MemberSpec((first, member("b")), COMMA, BRACE, lo=lo, hi=hi, ordered=ordered, n_duties=2)
+
+    with_all, alone = make(), make()
+    for bits, count in itertools.product(range(1 << 4), range(4)):
+        assert may_go_on(alone, bits, count) == bool(steps(with_all, bits, count)), (bits, count)
 
 
 def test_an_object_with_duties_inside_its_own_value() -> None:

@@ -21,7 +21,7 @@ ONE = ex.lit(b":1")
 
 def list_of(item: Expr) -> Expr:
     rule = ex.Rule("list")
-    rule.define(lambda: ex.seq(ex.lit(b"["), ex.call(rule) | item, ex.lit(b"]")))
+    rule.define(lambda: ex.seq(ex.lit(b"["), ex.alt(ex.call(rule), item), ex.lit(b"]")))
     return ex.call(rule)
 
 

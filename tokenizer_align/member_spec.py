@@ -72,7 +72,6 @@ class MemberSpec:
     ordered: bool = False
     classes: tuple[KeyClass, ...] = ()
     n_duties: int = 0
-    nodes: list[KeyNode] = field(default_factory=list, repr=False)
     extra_states: dict[int, Expr] = field(default_factory=dict, repr=False)
     plain_states: dict[int, Expr] = field(default_factory=dict, repr=False)
     order: list[int] = field(default_factory=list, repr=False)  # declared -> sorted index
@@ -112,25 +111,14 @@ class MemberSpec:
         ranks = {text: rank for rank, text in enumerate(sorted(texts))}
         self.order.extend(ranks[text] for text in texts)
         self.ranked.extend(sorted(zip(self.order, self.members, strict=True), key=lambda pair: pair[0]))
-        self._add_nodes(sorted(texts))
 
-    def _add_nodes(self, texts: list[bytes]) -> None:
-        """The key trie, a node before its children."""
-        work = [(0, len(texts), 0, -1, 0)]
-        while work:
-            lo, hi, depth, parent, byte = work.pop()
-            index = len(self.nodes)
-            ends = lo if hi - lo == 1 and len(texts[lo]) == depth else -1
-            self.nodes.append(KeyNode({}, lo, hi, ends, depth))
-            if parent >= 0:
-                self.nodes[parent].children[byte] = index
-            start = lo
-            while ends < 0 and start < hi:
-                byte, end = texts[start][depth], start
-                while end < hi and texts[end][depth] == byte:
-                    end += 1
-                work.append((start, end, depth + 1, index, byte))
-                start = end
+    @property
+    def nodes(self) -> list[KeyNode]:
+        """The key trie, a node before its children; made when a text is read, or where the answer needs it."""
+        found: list[KeyNode] | None = self.memo.get("nodes")
+        if found is None:
+            found = self.memo["nodes"] = _trie_nodes([member.text for _, member in self.ranked])
+        return found
 
     def by_rank(self, rank: int) -> Member:
         """The member with this place in the sorted order (bits of `open_keys` count in that order)."""
@@ -152,7 +140,32 @@ class MemberSpec:
 
     @property
     def required_keys(self) -> int:
-        return sum(1 << rank for rank, member in zip(self.order, self.members, strict=True) if member.required)
+        found = self.memo.get("required")
+        if found is None:
+            required = (1 << rank for rank, member in zip(self.order, self.members, strict=True) if member.required)
+            found = self.memo["required"] = sum(required)
+        return int(found)
+
+
+def _trie_nodes(texts: list[bytes]) -> list[KeyNode]:
+    """The key trie of sorted texts."""
+    nodes: list[KeyNode] = []
+    work = [(0, len(texts), 0, -1, 0)]
+    while work:
+        lo, hi, depth, parent, byte = work.pop()
+        index = len(nodes)
+        ends = lo if hi - lo == 1 and len(texts[lo]) == depth else -1
+        nodes.append(KeyNode({}, lo, hi, ends, depth))
+        if parent >= 0:
+            nodes[parent].children[byte] = index
+        start = lo
+        while ends < 0 and start < hi:
+            byte, end = texts[start][depth], start
+            while end < hi and texts[end][depth] == byte:
+                end += 1
+            work.append((start, end, depth + 1, index, byte))
+            start = end
+    return nodes
 
 
 def keys_below(node: KeyNode) -> int:

@@ -137,6 +137,16 @@ def steps(spec: MemberSpec, bits: int, count: int, is_live: bool = False) -> tup
     return found
 
 
+def may_go_on(spec: MemberSpec, bits: int, count: int) -> bool:
+    """Whether any member may come next, as `steps` says; without all of them where the first one will do."""
+    key = ("may go on", bits, clip(spec, count))
+    found = spec.memo.get(key)
+    if found is None:
+        ways = _all_steps(spec, bits, count, is_live=False)
+        found = spec.memo[key] = any(can_finish(spec, step.bits, count + 1) for step in ways)
+    return bool(found)
+
+
 def live_steps(spec: MemberSpec, bits: int, count: int) -> tuple[Step, ...]:
     """Those after which the object can be completed: counting decides, over the parts that hold some text."""
     from .productive import is_productive
@@ -208,8 +218,8 @@ def clauses(node: Expr) -> list[Clause]:
     from .derivatives import is_live
 
     spec, bits, count, position = node.data
-    keys = keys_below(spec.nodes[position])
     if position:
+        keys = keys_below(spec.nodes[position])
         ways = [
             seq(*frames_after(spec, step, count))
             for step in steps(spec, bits, count)

@@ -29,7 +29,7 @@ def keys_node(spec: MemberSpec, open_keys: int, count: int, position: int = 0) -
     if spec.is_plain:
         if not allowed_keys(spec, open_keys, count) and not extra_allowed(spec, open_keys, count):
             return EMPTY
-    elif not member_steps.steps(spec, open_keys, count):
+    elif not member_steps.may_go_on(spec, open_keys, count):
         return EMPTY
     return intern_node(K_KEYS, (), (spec, open_keys, clip(spec, count), position))
 

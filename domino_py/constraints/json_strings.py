@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from functools import lru_cache
 
 from tokenizer_align.expressions import Expr, alt, byte_set, frame, lit, repeat, seq
 from tokenizer_align.lengths import bytes_of
@@ -89,6 +90,7 @@ def quoted(body: Expr) -> Expr:
     return seq(QUOTE, body, QUOTE)
 
 
+@lru_cache(4096)
 def canonical_text(text: str) -> bytes:
     """A string in its canonical spelling, quotes included. Raises UnicodeEncodeError for lone surrogates.
 

@@ -15,7 +15,7 @@ from decimal import Decimal
 from typing import Any
 
 from tokenizer_align.errors import ConstraintError, Problem, TooComplex, UnsupportedSchema
-from tokenizer_align.expressions import EMPTY, Expr, Rule, alt, call, words
+from tokenizer_align.expressions import EMPTY, Expr, Rule, alt, call, lit, seq, words
 from tokenizer_align.productive import is_productive
 from tokenizer_align.recognizer import matches
 
@@ -59,6 +59,7 @@ class SchemaCompiler(SchemaLogic):
         self._nodes: dict[Conjunct, Expr] = {}
         self._rules: list[Rule] = []
         self._conjuncts: dict[tuple[str, Conjunct], Expr] = {}
+        self._after_key: dict[Expr, Expr] = {}
 
     # Nodes
 
@@ -106,6 +107,14 @@ class SchemaCompiler(SchemaLogic):
         found = self._conjuncts.get(key)
         if found is None:
             found = self._conjuncts[key] = self._build_conjunct(kind, conjunct)
+        return found
+
+    def after_key(self, value: Expr) -> Expr:
+        """What follows a key: colon, value, blanks."""
+        found = self._after_key.get(value)
+        if found is None:
+            gap = self.style.gap
+            found = self._after_key[value] = seq(gap, lit(b":"), gap, value, gap)
         return found
 
     def _build_conjunct(self, kind: str, conjunct: Conjunct) -> Expr:
@@ -220,6 +229,9 @@ class SchemaCompiler(SchemaLogic):
 
     def in_order(self, atoms: Iterable[Atom]) -> list[Atom]:
         """In the order of the document, for what is built and what is reported."""
+        atoms = list(atoms)
+        if len(atoms) < 2:
+            return atoms
         order = self.document.order
 
         def place(atom: Atom) -> tuple[int, str]:

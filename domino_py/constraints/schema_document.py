@@ -76,6 +76,7 @@ class Document:
         self._anchors: dict[tuple[str, str], str] = {}  # (resource's URI, name) -> pointer
         self._dynamic: dict[str, dict[str, str]] = {}  # resource's URI -> dynamic name -> pointer
         self._scopes: DynamicScopes | None = None
+        self._resolved: dict[tuple[str, str], str] = {}
         self.meta_schema = root.get("$schema") if isinstance(root, dict) else None
         known = draft_of(root)
         self.draft = known or draft or DEFAULT_DRAFT
@@ -88,6 +89,7 @@ class Document:
     def add_remote(self, uri: str, root: Schema) -> None:
         """Take in another document under its URI."""
         self._resources[uri] = f"{uri}#"
+        self._resolved.clear()
         self._scan(f"{uri}#", root, uri)
 
     def knows(self, uri: str) -> bool:
@@ -142,7 +144,15 @@ class Document:
 
     def resolve(self, pointer: str, reference: str) -> str | None:
         """The pointer of the sub-schema that `reference`, standing at `pointer`, means; None where there is none."""
-        base = self._base[pointer]
+        key = (self._base[pointer], reference)
+        found = self._resolved.get(key)
+        if found is None:
+            found = self._resolve(*key)
+            if found is not None:  # what is not found may be read in later
+                self._resolved[key] = found
+        return found
+
+    def _resolve(self, base: str, reference: str) -> str | None:
         if reference.startswith("#"):
             uri, fragment = base, reference[1:]
         else:

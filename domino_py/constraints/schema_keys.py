@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from tokenizer_align.errors import Problem, UnsupportedSchema
-from tokenizer_align.expressions import EMPTY, Expr, both, minus, neg, words
+from tokenizer_align.expressions import EMPTY, Expr, both, both_unchecked, minus, neg, words
 from tokenizer_align.recognizer import matches
 
 from .json_strings import CANONICAL_STRING, canonical_text, quoted
@@ -34,7 +34,7 @@ class Kind:
     name: str | None
     matched: frozenset[str]
     broken: frozenset[str]  # pointers
-    language: Expr | None  # None: every key, in every spelling
+    language: Expr | None  # of a class; None: every key, in every spelling
 
 
 @dataclass(slots=True)
@@ -125,10 +125,12 @@ class Sayings:
     # Kinds of keys
 
     def declared_kind(self, key: str) -> Kind:
+        if not self.patterns and not self.broken:
+            return Kind(key, frozenset(), frozenset(), None)
         text = canonical_text(key)
         matched = frozenset(pattern for pattern, language in self.patterns.items() if matches(language, text))
         broken = frozenset(place for place, language in self.broken.items() if not matches(language, text))
-        return Kind(key, matched, broken, words([text]))
+        return Kind(key, matched, broken, None)
 
     def undeclared_kinds(self) -> list[Kind]:
         """The kinds of keys that no claim names, none of them empty. Raises UnsupportedSchema for too many."""
@@ -141,7 +143,12 @@ class Sayings:
             return [Kind(None, frozenset(), frozenset(), None)]
         rest = CANONICAL_STRING if self.names is None else both(self.names, CANONICAL_STRING)
         if self.declared:
-            rest = minus(rest, words(canonical_text(key) for key in self.declared))
+            listed = words(canonical_text(key) for key in self.declared)
+            if self.names is None:  # of infinitely many keys some are left: no search for one in every object
+                rest = both_unchecked(rest, neg(listed))
+                rest.memo_live = True
+            else:
+                rest = minus(rest, listed)
         found = [Kind(None, frozenset(), frozenset(), rest)] if rest is not EMPTY else []
         for pattern, language in self.patterns.items():
             found = [part for kind in found for part in self._split(kind, pattern, language, is_pattern=True)]

@@ -7,7 +7,7 @@ cases, dependencies a choice by key. A sub-schema with `unevaluatedProperties` o
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from typing import Any
 
 from tokenizer_align.errors import Problem, UnsupportedSchema
@@ -17,7 +17,7 @@ from .schema_document import Document
 from .schema_dynamic import original
 from .schema_prune import Pruner
 from .schema_terms import SchemaTerms, has_key
-from .schema_ways import NO_ONE, Mode, Place, Way, Ways, plain, simplest_ways
+from .schema_ways import NO_ONE, TRUE, Mode, Place, Way, Ways, plain, simplest_ways
 
 MAX_ALTERNATIVES = 500  # alternatives of one place once anyOf, oneOf and negations are multiplied out
 MAX_PRODUCTS = 20_000  # the same before those are left out that cannot hold or add nothing
@@ -38,13 +38,18 @@ class SchemaLogic(SchemaTerms):
         self._false: dict[tuple[str, str], Alternatives] = {}
         self._told_apart: dict[tuple[str, str], bool] = {}
         self._disjoint: dict[tuple[str, str, str, str], bool] = {}
+        self._true: dict[tuple[str, str], Alternatives] = {}
+        self.overlaps: dict[Hashable, bool] = {}  # of `schema_overlap`
         self._pruner = Pruner(self)
 
     def alternatives(self, pointer: str, kind: str, holds: bool = True) -> Alternatives:
         """The conjuncts of which one must hold for a value of this type, so that the sub-schema holds (or fails)."""
-        if holds:
-            return tuple(conjunct for conjunct, _ in self.ways(pointer, kind, "none"))
         key = (pointer, kind)
+        if holds:
+            known = self._true.get(key)
+            if known is None:
+                known = self._true[key] = tuple(conjunct for conjunct, _ in self.ways(pointer, kind, "none"))
+            return known
         found = self._false.get(key)
         if found is None:
             found = self._false[key] = self._when_false(pointer, kind)
@@ -84,7 +89,8 @@ class SchemaLogic(SchemaTerms):
         annotates = mode != "none" and not _ANNOTATING.get(kind, frozenset()).isdisjoint(keywords)
         result: Ways = ((own, frozenset([pointer]) if annotates else NO_ONE),)
         for child in self.all_of(pointer):
-            result = self._times((pointer, "allOf"), result, self.ways(child, kind, mode), mode)
+            more = self.ways(child, kind, mode)
+            result = more if result == TRUE else self._times((pointer, "allOf"), result, more, mode)
         if "anyOf" in keywords or ("oneOf" in keywords and self.is_dropped(pointer, "oneOf")):
             keyword = "anyOf" if "anyOf" in keywords else "oneOf"
             result = self._times((pointer, keyword), result, self._any_of(pointer, keyword, kind, mode), mode)
@@ -264,6 +270,8 @@ class SchemaLogic(SchemaTerms):
         return self._limited(place, simplest([both for both in joined if self._pruner.may_hold(both)]))
 
     def _times(self, place: Place, left: Ways, right: Ways, mode: Mode) -> Ways:
+        if right == TRUE:
+            return left
         _refuse_above(MAX_PRODUCTS, len(left) * len(right), place)
         joined = ((a | b, s | t) for a, s in left for b, t in right)
         return self._bounded(place, simplest_ways([way for way in joined if self._pruner.may_hold(way[0])], mode))

@@ -123,12 +123,10 @@ def _joined_kinds(compiler: SchemaCompiler, sayings: Sayings) -> list[tuple[Expr
 
 
 def _member(compiler: SchemaCompiler, key: str, ways: Ways, required: bool) -> Member:
-    gap = compiler.style.gap
-    colon = seq(gap, lit(b":"), gap)
-    others = tuple(Variant(seq(colon, value, gap), marks) for value, marks in ways.marked)
+    others = tuple(Variant(compiler.after_key(value), marks) for value, marks in ways.marked)
     if ways.marks:
-        others = (Variant(seq(colon, ways.free, gap), ways.marks), *others)
-    return Member(canonical_text(key), EMPTY if ways.marks else seq(colon, ways.free, gap), required, others)
+        others = (Variant(compiler.after_key(ways.free), ways.marks), *others)
+    return Member(canonical_text(key), EMPTY if ways.marks else compiler.after_key(ways.free), required, others)
 
 
 def _uniform(compiler: SchemaCompiler, kinds: list[tuple[Expr | None, Ways]], lo: int, hi: int | None) -> Expr:

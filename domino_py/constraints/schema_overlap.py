@@ -21,6 +21,7 @@ from .schema_terms import listed_values
 from .schema_values import json_type, value_key
 
 MAX_LEVELS = 4
+_BOUNDS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")
 
 
 @dataclass(slots=True)
@@ -42,6 +43,14 @@ def are_disjoint(
     compiler: SchemaLogic, left: list[str], right: list[str], kind: str | None = None, levels: int = MAX_LEVELS
 ) -> bool:
     """Whether surely no value (of the JSON type `kind`) satisfies all of `left` and all of `right`."""
+    key = (*left, None, *right, kind, levels)
+    found = compiler.overlaps.get(key)
+    if found is None:
+        found = compiler.overlaps[key] = _are_disjoint(compiler, left, right, kind, levels)
+    return found
+
+
+def _are_disjoint(compiler: SchemaLogic, left: list[str], right: list[str], kind: str | None, levels: int) -> bool:
     outline = Outline() if kind is None else Outline({kind})
     for pointer in (*left, *right):
         _narrow(compiler, outline, pointer, set())
@@ -107,11 +116,12 @@ def _narrow(compiler: SchemaLogic, outline: Outline, pointer: str, seen: set[str
         here = {value_key(value): value for value in listed_values(keywords)}
         kept = here if outline.listed is None else {k: v for k, v in outline.listed.items() if k in here}
         outline.listed = kept
-    numbers = number_set([keywords], compiler.document.draft).bounds
-    if numbers.lo is not None:
-        outline.bounds = outline.bounds.with_lo(numbers.lo, numbers.lo_open)
-    if numbers.hi is not None:
-        outline.bounds = outline.bounds.with_hi(numbers.hi, numbers.hi_open)
+    if not keywords.keys().isdisjoint(_BOUNDS):
+        numbers = number_set([keywords], compiler.document.draft).bounds
+        if numbers.lo is not None:
+            outline.bounds = outline.bounds.with_lo(numbers.lo, numbers.lo_open)
+        if numbers.hi is not None:
+            outline.bounds = outline.bounds.with_hi(numbers.hi, numbers.hi_open)
     _narrow_lengths(outline, keywords)
     _narrow_keys(compiler, outline, pointer, keywords)
     outline.choices += [compiler.document.children(pointer, k) for k in ("anyOf", "oneOf") if k in keywords]

@@ -27,6 +27,8 @@ class Pruner:
         self.logic = logic
         self._known: dict[Conjunct, bool] = {}
         self._clashes: dict[frozenset[str], bool] = {}
+        self._failing: dict[tuple[str, frozenset[str]], bool] = {}
+        self._places: dict[tuple[str, str], str | None] = {}
 
     def may_hold(self, conjunct: Conjunct) -> bool:
         """False where surely no object satisfies all of this."""
@@ -71,11 +73,17 @@ class Pruner:
         return True
 
     def _below(self, holding: list[str], key: str) -> list[str]:
-        return [
-            f"{pointer}/properties/{escape_token(key)}"
-            for pointer in holding
-            if key in self.logic.keywords(pointer).get("properties", ())
-        ]
+        found = []
+        for pointer in holding:
+            pair = (pointer, key)
+            if pair in self._places:
+                place = self._places[pair]
+            else:
+                is_named = key in self.logic.keywords(pointer).get("properties", ())
+                place = self._places[pair] = f"{pointer}/properties/{escape_token(key)}" if is_named else None
+            if place is not None:
+                found.append(place)
+        return found
 
     def _clash(self, holding: list[str], key: str) -> bool:
         """Whether what these say about the value under a key excludes each other."""
@@ -95,7 +103,13 @@ class Pruner:
         schema = self.logic.document.at[place]
         if schema is True or schema == {}:
             return False
-        below = self._below(holding, key)
+        below = frozenset(self._below(holding, key))
+        found = self._failing.get((place, below))
+        if found is None:
+            found = self._failing[place, below] = self._may_fail_beside(below, place, schema)
+        return found
+
+    def _may_fail_beside(self, below: frozenset[str], place: str, schema: Any) -> bool:
         if place in below:
             return False
         if not isinstance(schema, dict) or not self.logic.keywords(place).keys() & _LISTING:

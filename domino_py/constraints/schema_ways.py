@@ -14,6 +14,7 @@ Place = tuple[str, str | None]  # (pointer, keyword)
 Mode = Literal["none", "some", "all"]  # which annotating sub-schemas a way names: none, some of them, exactly all
 
 NO_ONE: Seen = frozenset()
+TRUE: Ways = ((frozenset(), NO_ONE),)
 
 
 def plain(alternatives: Alternatives) -> Ways:
