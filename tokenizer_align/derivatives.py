@@ -50,7 +50,7 @@ Heads = tuple[tuple[int, Expr], ...]
 Moves = tuple[tuple[int, tuple[Expr, ...]], ...]
 
 MAX_SEARCH = 50_000  # nodes visited to decide whether an intersection is empty, before TooComplex
-MAX_SEARCH_S = 2.0  # the same in time, once
+MAX_SEARCH_S = 2.0  # the same in processor time, once
 MIN_SEARCH = 1_000  # so many were visited: a pause of the machine decides nothing
 
 
@@ -206,7 +206,7 @@ def _search(start: Expr) -> None:
     """The nearest first, by a lower bound of what is to come; where none accepts, all that was visited is dead."""
     parents: dict[Expr, Expr | None] = {start: None}
     work = [(lengths(start)[0], 0, start)]
-    stops_at = time.monotonic() + MAX_SEARCH_S
+    stops_at = time.thread_time() + MAX_SEARCH_S
     while work:
         _, _, node = heappop(work)
         if node.memo_nullable or node.memo_live or (node.plain and node is not EMPTY):
@@ -220,7 +220,7 @@ def _search(start: Expr) -> None:
                 parents[after] = node
                 if not is_surely_empty(after):
                     heappush(work, (lengths(after)[0], -len(parents), after))
-        is_slow = len(parents) > MIN_SEARCH and time.monotonic() > stops_at
+        is_slow = len(parents) > MIN_SEARCH and time.thread_time() > stops_at
         if is_slow or len(parents) > MAX_SEARCH:
             shown = repr(start)
             shown = shown if len(shown) <= 200 else f"{shown[:197]}..."
