@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
 
@@ -19,7 +20,7 @@ Processor = Callable[[Any, Any], Any]
 Bitmask = npt.NDArray[np.int32]  # int32[ceil(n_rows / 32)]
 
 
-class Processed:
+class Processed(ABC):
     """A method that is transformers' greedy `generate` with one logits processor a text."""
 
     def __init__(self, setting: Setting, name: str, title: str) -> None:
@@ -27,13 +28,13 @@ class Processed:
         self.title = title
         self.setting = setting
 
+    @abstractmethod
     def prepare(self, workload: Workload) -> None:
         """Compile the workload's constraint."""
-        raise NotImplementedError
 
+    @abstractmethod
     def processor(self, workload: Workload) -> Processor | None:
         """A fresh processor for one text; None for no constraint."""
-        raise NotImplementedError
 
     def run(self, workload: Workload, prompt_ids: list[int]) -> Run:
         import torch
