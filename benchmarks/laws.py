@@ -18,18 +18,8 @@ from rich.console import Console
 from rich.progress import track
 
 import domino_py as domino
+from domino_py.bench.workloads import workload_named
 
-TRIAGE = domino.json_schema(
-    {
-        "type": "object",
-        "properties": {
-            "action": {"enum": ["approve", "reject", "escalate"]},
-            "score": {"enum": ["low", "mid", "high"]},
-        },
-        "required": ["action", "score"],
-        "additionalProperties": False,
-    }
-)
 PERSON = domino.json_schema(
     {
         "type": "object",
@@ -38,7 +28,8 @@ PERSON = domino.json_schema(
         "additionalProperties": False,
     }
 )
-PHONE = domino.regex(r"\(\d{3}\) \d{3}-\d{4}")
+PHONE = workload_named("phone").constraint()
+TRIAGE = workload_named("enum").constraint()
 MOOD = domino.choice(["positive", "negative", "neither of them, as far as one can tell"])
 
 THINGS = ("lamp", "train", "soup", "letter", "garden", "violin", "bridge", "winter", "coffee", "island")
