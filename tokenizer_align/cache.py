@@ -156,5 +156,5 @@ def _unpack(stored: bytes) -> Arrays:
         return {name: file[name] for name in file.files}
 
 
-# Raise the version whenever a reader comes to other bytes than before.
-vocabulary_cache = ArrayCache("vocabularies", version=2)
+# Raise the version whenever a reader comes to other bytes or rules than before.
+vocabulary_cache = ArrayCache("vocabularies", version=3)

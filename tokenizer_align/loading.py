@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from tokenizer_align.cache import ArrayCache, Arrays
+from tokenizer_align.canonical.rules import pack_rules, unpack_rules
 from tokenizer_align.errors import VocabularyError
 from tokenizer_align.tokenizers import TokenizerSource, backend_of, end_ids, open_tokenizer
 from tokenizer_align.tokenizers.self_test import check_round_trip
@@ -103,6 +104,9 @@ def _build(source: TokenizerSource, n_rows: int | None, ends: set[int], allow_lo
     if n_cut:
         limits.append(f"{n_cut} tokens lie past the model's {n_rows} rows and are never legal")
     limits += _missing_bytes(kept)
+    rules = table.rules() if table.rules is not None else None
+    if rules is None:
+        limits.append('how it splits and merges a text is not known: only tokenization="any" can be had')
     return Vocabulary.from_bytes(
         kept,
         sorted(ends),
@@ -112,6 +116,7 @@ def _build(source: TokenizerSource, n_rows: int | None, ends: set[int], allow_lo
         name=table.name,
         limits=limits,
         source=source.key,
+        rules=rules,
     )
 
 
@@ -153,6 +158,7 @@ def _with_rows_and_ends(vocabulary: Vocabulary, n_rows: int | None, ends: set[in
         name=vocabulary.name,
         limits=vocabulary.limits,
         source=vocabulary.fingerprint,
+        rules=vocabulary.rules,
     )
 
 
@@ -178,6 +184,7 @@ def _pack(vocabulary: Vocabulary) -> Arrays:
         "length": np.fromiter((len(data) if data else 0 for data in rows), np.int32, len(rows)),  # 0: no text
         "facts": np.frombuffer(json.dumps(facts).encode(), dtype=np.uint8),
         **{f"trie_{name}": getattr(vocabulary.trie, name) for name in _TRIE_ARRAYS},
+        **({} if vocabulary.rules is None else pack_rules(vocabulary.rules)),
     }
 
 
@@ -199,6 +206,7 @@ def _unpack(arrays: Arrays, source: TokenizerSource) -> Vocabulary:
         encode=source.encoder(special),
         name=facts["name"],
         limits=tuple(facts["limits"]),
+        rules=unpack_rules(arrays),
     )
     trie: Any = {name: arrays[f"trie_{name}"] for name in _TRIE_ARRAYS}
     vocabulary.__dict__["trie"] = Trie(**trie)  # where cached_property looks first

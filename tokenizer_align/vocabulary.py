@@ -12,13 +12,16 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tokenizer_align.cache import ArrayCache, vocabulary_cache
 from tokenizer_align.errors import VocabularyError
 from tokenizer_align.trie import Trie, build_trie
+
+if TYPE_CHECKING:
+    from tokenizer_align.canonical.rules import TokenizationRules
 
 __all__ = ["Vocabulary"]
 
@@ -34,6 +37,7 @@ class Vocabulary:
     usable_bytes, single_bytes: 256-bit masks of bytes in any legal token, and of bytes that are a token by themselves.
     encode: ids of a text from the middle of a longer one (no special tokens, no prefix blank), or None.
     limits: what cannot be written, or not told apart, in words.
+    rules: how the tokenizer splits and merges a text, or None where that is not known.
     """
 
     token_bytes: tuple[bytes | None, ...]
@@ -47,6 +51,7 @@ class Vocabulary:
     encode: Callable[[str], list[int]] | None = field(repr=False)
     name: str
     limits: tuple[str, ...]
+    rules: TokenizationRules | None = field(default=None, repr=False)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Vocabulary) and self.fingerprint == other.fingerprint
@@ -101,11 +106,13 @@ class Vocabulary:
         name: str = "bytes",
         limits: Sequence[str] = (),
         source: str = "",
+        rules: TokenizationRules | None = None,
     ) -> Vocabulary:
         """A vocabulary given as bytes per id; None and b"" are never legal, nor are end ids.
 
         Args:
             source: what else identifies the tokenizer (a hash of its merges), for the fingerprint.
+            rules: how it splits and merges a text, where that is known.
 
         Example:
             >>> v = Vocabulary.from_bytes([b"a", b"ab", b"a", None], eos_token_ids=[3])
@@ -140,6 +147,7 @@ class Vocabulary:
             encode=encode,
             name=name,
             limits=tuple(limits),
+            rules=rules,
         )
 
     @classmethod

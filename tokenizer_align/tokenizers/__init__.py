@@ -96,7 +96,7 @@ def _table_source(table: TokenTable) -> TokenizerSource:
     digest = hashlib.sha256()
     for data in table.token_bytes:
         digest.update(b"-" if data is None else len(data).to_bytes(4, "big") + data)
-    rest = [sorted(table.special_ids), sorted(table.added.items()), table.losses, table.limits]
+    rest = [sorted(table.special_ids), sorted(table.added.items()), table.losses, table.limits, table.rules_key]
     digest.update(json.dumps(rest).encode())
     return TokenizerSource(
         name=table.name,

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from tokenizer_align.canonical.rules import TokenizationRules
 from tokenizer_align.errors import VocabularyError
 from tokenizer_align.tokenizers import byte_level, sentencepiece_bpe, unigram
 from tokenizer_align.tokenizers.fidelity import Part, flatten, normalizer_findings, pre_tokenizer_losses
@@ -66,7 +67,15 @@ def read_backend(backend: Any, serialized: str, name: str) -> TokenTable:
         normalize=encoder.normalize,
         losses=tuple(losses),
         limits=tuple(limits),
+        rules=lambda: _rules(data, is_byte_level, token_bytes),
     )
+
+
+def _rules(data: dict[str, Any], is_byte_level: bool, token_bytes: list[bytes | None]) -> TokenizationRules | None:
+    from tokenizer_align.canonical.read_rules import rules_of_backend
+
+    text_ids = {int(token["id"]) for token in data["added_tokens"] if token_bytes[int(token["id"])] is not None}
+    return rules_of_backend(data, is_byte_level, text_ids)
 
 
 def _is_byte_level(model: dict[str, Any], decoder: Part | None, name: str) -> bool:

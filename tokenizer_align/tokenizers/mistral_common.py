@@ -9,6 +9,7 @@ from typing import Any
 
 from tokenizer_align.tokenizers import sentencepiece_bpe
 from tokenizer_align.tokenizers.table import TokenTable
+from tokenizer_align.tokenizers.tiktoken_ranks import rank_rules
 
 __all__ = ["inner_tokenizer", "read_mistral"]
 
@@ -43,11 +44,15 @@ def _read_tekken(tokenizer: Any) -> TokenTable:
     def encode(text: str) -> list[int]:
         return [rank + n_special for rank in tokenizer._model.encode_ordinary(text)]
 
+    added = {str(tokenizer.id_to_piece(i)): i for i in range(n_special)}
+    pattern = str(tokenizer._model._pat_str)
     return TokenTable(
         name="Mistral Tekken",
         token_bytes=token_bytes,
         special_ids=frozenset(range(n_special)),
-        added={str(tokenizer.id_to_piece(i)): i for i in range(n_special)},
+        added=added,
         eos_token_ids=(int(tokenizer.eos_id),),
         encode=encode,
+        rules=lambda: rank_rules(ranks, pattern, added, n_special),
+        rules_key=pattern,
     )

@@ -10,6 +10,9 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
+from tokenizer_align.canonical.rules import AddedToken, TokenizationRules
 from tokenizer_align.tokenizers.table import TokenTable, is_text_like
 
 __all__ = ["BLANK", "BLANK_LIMIT", "fallback_byte", "has_full_fallback", "piece_bytes", "read_processor"]
@@ -84,7 +87,60 @@ def read_processor(processor: Any, name: str = "SentencePiece model") -> TokenTa
         normalize=normalize,
         losses=tuple(losses),
         limits=(BLANK_LIMIT,),
+        rules=lambda: _rules(processor, added) if _is_bpe(processor) else None,
+        rules_key="BPE" if _is_bpe(processor) else "Unigram",
     )
+
+
+def _rules(processor: Any, added: dict[str, int]) -> TokenizationRules:
+    from tokenizer_align.canonical.read_rules import rules_of_pieces
+
+    n_pieces = int(processor.get_piece_size())
+    byte_ids = np.full(256, -1, np.int32)
+    pieces: dict[str, int] = {}
+    for i in range(n_pieces):
+        piece = str(processor.id_to_piece(i))
+        byte = fallback_byte(piece) if processor.is_byte(i) else None
+        if byte is not None:
+            byte_ids[byte[0]] = i
+        elif piece not in added and not processor.is_unused(i):
+            pieces[piece] = i
+    scores = [float(processor.get_score(i)) for i in range(n_pieces)]
+    tokens = {content: AddedToken(i, True, False) for content, i in added.items()}
+    return rules_of_pieces(pieces, scores, byte_ids, tokens)
+
+
+def _is_bpe(processor: Any) -> bool:
+    """Whether trainer_spec (field 2 of the ModelProto) has model_type (field 3) BPE (2); the default is Unigram."""
+    spec = _fields(processor.serialized_model_proto()).get(2, b"")
+    return isinstance(spec, bytes) and _fields(spec).get(3) == 2
+
+
+def _fields(message: bytes) -> dict[int, int | bytes]:
+    """The last value of each field of a protocol buffers message: int for varints, bytes for the rest."""
+    found: dict[int, int | bytes] = {}
+    place = 0
+
+    def varint() -> int:
+        nonlocal place
+        value = shift = 0
+        while True:
+            byte = message[place]
+            place += 1
+            value |= (byte & 0x7F) << shift
+            shift += 7
+            if byte < 0x80:
+                return value
+
+    while place < len(message):
+        key = varint()
+        if key & 7 == 0:
+            found[key >> 3] = varint()
+        else:
+            n_bytes = {1: 8, 5: 4}.get(key & 7) or varint()
+            found[key >> 3] = message[place : place + n_bytes]
+            place += n_bytes
+    return found
 
 
 def _is_marker(piece: str) -> bool:

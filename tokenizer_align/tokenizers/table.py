@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from tokenizer_align.canonical.rules import TokenizationRules
+
 __all__ = ["TokenTable", "is_text_like"]
 
 Encoder = Callable[[str], list[int]]
@@ -27,6 +29,8 @@ class TokenTable:
     normalize: what `encode` does to a text before it looks at it, for the self-test.
     losses: why `encode` may not give back a text; non-empty tables are refused unless the caller accepts it.
     limits: what the user of the vocabulary must know.
+    rules: gives the tokenization rules (costs up to seconds), None where they are not known.
+    rules_key: what the rules depend on besides the bytes.
     """
 
     name: str
@@ -38,6 +42,8 @@ class TokenTable:
     normalize: Callable[[str], str] = str
     losses: tuple[str, ...] = ()
     limits: tuple[str, ...] = ()
+    rules: Callable[[], TokenizationRules | None] | None = None
+    rules_key: str = ""
 
 
 def is_text_like(content: str, special: bool) -> bool:

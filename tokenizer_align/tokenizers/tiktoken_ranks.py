@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
+from tokenizer_align.canonical.rules import AddedToken, TokenizationRules
 from tokenizer_align.tokenizers.table import TokenTable
 
-__all__ = ["read_encoding"]
+__all__ = ["rank_rules", "read_encoding"]
 
 _END_TOKENS = ("<|endoftext|>", "<|return|>")
 
@@ -28,4 +30,16 @@ def read_encoding(encoding: Any, name: str | None = None) -> TokenTable:
         added=special,
         eos_token_ids=tuple(special[content] for content in _END_TOKENS if content in special),
         encode=encoding.encode_ordinary,
+        rules=lambda: rank_rules(ranks, encoding._pat_str, special),
+        rules_key=encoding._pat_str,
     )
+
+
+def rank_rules(
+    ranks: Mapping[bytes, int], pattern: str, special: Mapping[str, int], first_id: int = 0
+) -> TokenizationRules:
+    """The rules of an encoding whose special tokens are no text; ids are ranks plus `first_id`."""
+    from tokenizer_align.canonical.read_rules import rules_of_ranks
+
+    added = {content: AddedToken(i, True, False) for content, i in special.items()}
+    return rules_of_ranks(ranks, pattern, added, first_id)
