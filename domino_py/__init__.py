@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from tokenizer_align.errors import TooComplex as TooComplex
     from tokenizer_align.errors import UnsupportedSchema as UnsupportedSchema
     from tokenizer_align.errors import VocabularyError as VocabularyError
+    from tokenizer_align.fill import fill as fill
     from tokenizer_align.matcher import Matcher as Matcher
     from tokenizer_align.vocabulary import Vocabulary as Vocabulary
 
@@ -73,6 +74,7 @@ _HOMES = {
     "choice": "domino_py.constraints.choice",
     "compile": "domino_py.compilation",
     "extract": "domino_py.extraction",
+    "fill": "tokenizer_align.fill",
     "generate": "domino_py.generation",
     "json": "domino_py.constraints.json",
     "json_schema": "domino_py.constraints.schema",

@@ -6,7 +6,11 @@ with its mask and its successors, so that a step in steady state is two look-ups
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
+import numpy.typing as npt
 
 from . import kernels as k
 from .completion import shortest_text
@@ -25,6 +29,7 @@ class Configuration:
     """What a constraint knows after some text. `heads` are closed; `successors`: token id -> configuration or None."""
 
     __slots__ = (
+        "_clamped",
         "compiled",
         "complete",
         "heads",
@@ -42,8 +47,16 @@ class Configuration:
         self.mask_row: Mask | None = None
         self.successors: dict[int, Configuration | None] = {}
         self.plan: tuple[int, ...] | None = None  # tokens that complete the text
+        self._clamped: Heads | None = None
         self.open_bytes: int | None = None
         self.live_by_tokens: bool | None = None
+
+    @property
+    def clamped(self) -> Heads:
+        """The heads without counts beyond the longest token: configurations that share them share their mask."""
+        if self._clamped is None:
+            self._clamped = self.compiled.engine.clamped(self.heads)
+        return self._clamped
 
 
 class Compiled:
@@ -109,23 +122,38 @@ class Compiled:
     def mask(self, here: Configuration) -> Mask:
         """The mask of a configuration, end-of-sequence included where the text is complete; kept with it."""
         if here.mask_row is None:
-            if self.vocabulary.is_atomic:
-                here.mask_row = self._shared_row(here)
+            if self.shares_rows:
+                row = self.kept_row(here)
+                if row is None:
+                    row = self._finished_row(self.engine.mask(here.clamped), here.complete)
+                self.keep_row(here, row)
             else:
                 mask = self.engine.mask(here.heads)
                 for token in self.ids(mask):
                     if self.successor(here, token) is None:
                         mask[token >> 5] &= ~np.uint32(1 << (token & 31))
                 here.mask_row = self._finished_row(mask, here.complete)
+        assert here.mask_row is not None
         return here.mask_row
 
-    def _shared_row(self, here: Configuration) -> Mask:
-        """The row of all configurations that differ only in counts beyond the longest token."""
-        heads = self.engine.clamped(here.heads)
-        row = self._rows.get(heads)
-        if row is None:
-            row = self._rows.setdefault(heads, self._finished_row(self.engine.mask(heads), here.complete))
-        return row
+    @property
+    def shares_rows(self) -> bool:
+        """Whether a mask is one walk from the clamped heads, and all configurations with the same ones share it."""
+        return self.vocabulary.is_atomic
+
+    def kept_row(self, here: Configuration) -> Mask | None:
+        """The mask of a configuration, if one with the same clamped heads keeps it."""
+        return self._rows.get(here.clamped)
+
+    def keep_row(self, here: Configuration, row: Mask) -> None:
+        """Keep a read-only mask (end-of-sequence included) with a configuration and for those with the same one."""
+        here.mask_row = self._rows.setdefault(here.clamped, row)
+
+    def fill(self, matchers: Sequence[Matcher], out: npt.NDArray[Any], n_threads: int | None = None) -> None:
+        """The masks of many running texts in one call: see `tokenizer_align.fill.fill`."""
+        from .fill import fill
+
+        fill(matchers, out, n_threads)
 
     def _finished_row(self, mask: Mask, complete: bool) -> Mask:
         if complete:

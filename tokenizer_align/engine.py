@@ -19,18 +19,18 @@ from . import kernels as k
 from .automaton import WIDE_BYTES, Automaton
 from .errors import DominoError
 from .expressions import Expr
+from .memos import make_memo
 from .project import Projection
 from .tables import Tables
-from .trie import Trie, build_trie
+from .trie import Trie
 from .vocabulary import Vocabulary
+from .walkers import Walkers
 
 Mask = npt.NDArray[np.uint32]
 Heads = tuple[tuple[int, int], ...]
 
 TABLE_CHILDREN = 24  # a node with so many children gets a table by byte
 MEMO_MIN_NODES = 300  # below, scanning a subtree is cheaper than keeping a memo of it
-MAX_EXITS = 512  # beyond, a residual trie would repeat most of the vocabulary: the memo serves the bottom frame only
-DENSE_SHARE = 1  # a base with more ids than DENSE_SHARE * n_words is kept as a row
 
 
 @dataclass
@@ -57,17 +57,19 @@ class Engine:
         self.lock = threading.RLock()
         self.counters = Counters()
         self.tables = Tables(self.n_words)
+        self.walkers = Walkers(self.lock)
+        self.end_ids = np.array(vocabulary.eos_token_ids, np.int32)
         self.tables.ctx[k.MEMO_MIN_NODES] = memo_min_nodes
         self.longest_token = max((len(data) for data in vocabulary.token_bytes if data), default=1)
         self.token_arrays: dict[int, npt.NDArray[np.uint8]] = {}
-        self._add_trie(vocabulary.trie)
+        self.add_trie(vocabulary.trie)
         self.automaton = Automaton(self.tables, self.longest_token, wide_bytes)
         self.project = Projection(vocabulary.usable_bytes)
         self._live = np.zeros(4, np.uint64)
 
     # --- the trie -------------------------------------------------------------------------------------------------
 
-    def _add_trie(self, trie: Trie, ids: Sequence[int] | None = None) -> int:
+    def add_trie(self, trie: Trie, ids: Sequence[int] | None = None) -> int:
         """Append a trie (the vocabulary's, or a residual one) to the arrays; returns its root's index."""
         tables, n = self.tables, trie.n_nodes
         root, first_token = tables.trie_byte.n, tables.trie_token_ids.n
@@ -118,6 +120,7 @@ class Engine:
     def start(self, expr: Expr) -> Heads:
         """The closed heads before anything was read."""
         with self.lock:
+            self.walkers.settle()
             code = self.automaton.code_of(expr)
             if code < k.LIT_BASE:
                 self.automaton.build(code)
@@ -151,22 +154,28 @@ class Engine:
     def clamped(self, heads: Heads) -> Heads:
         """Heads with the same mask, without counts beyond the longest token."""
         with self.lock:
+            self.walkers.settle()
             return tuple((self._clamped(code), stack) for code, stack in heads)
 
     def mask(self, heads: Heads) -> Mask:
         """A new row with the bits of all tokens that the heads can read whole (uint32[n_words])."""
+        mask: Mask = np.zeros(self.n_words, np.uint32)
         with self.lock:
             self.counters.walks += 1
-            mask: Mask = np.zeros(self.n_words, np.uint32)
-            clamped = self.clamped(heads)
-            while True:
-                self.counters.walk_rounds += 1
-                self.load(clamped)
-                result = k.walk(self.tables.ctx, len(clamped), mask)
-                if result == k.OK:
-                    return mask
-                self._again(result)
-                mask[:] = 0
+        while True:
+            (walker,) = taken = self.walkers.take(self.tables, len(heads))
+            walker.load(heads)
+            result = k.walk(walker.ctx, len(heads), mask)
+            wanted = walker.wanted()
+            if result == k.NEED_ROOM:
+                walker.grow()
+            self.walkers.give(taken)
+            self.counters.walk_rounds += 1
+            if result == k.OK:
+                return mask
+            if result == k.NEED_BUILD:
+                self.make(wanted)
+            mask[:] = 0
 
     def _clamped(self, code: int) -> int:
         return self.automaton.clamp(code) if 0 < code < k.LIT_BASE else code
@@ -210,74 +219,32 @@ class Engine:
 
     def _again(self, result: int) -> None:
         if result == k.NEED_ROOM:
+            self.walkers.settle()
             self.tables.make_room()
         else:
             self._serve()
 
     def _serve(self) -> None:
-        """Build the states and memos that the last kernel call noted."""
-        wanted = self.tables.requests[: int(self.tables.counts.array[1])].tolist()
+        """Build what the last call under the lock noted."""
+        self.make(self.tables.requests[: int(self.tables.counts.array[1])].tolist())
+
+    def count_walks(self, n_walks: int, n_rounds: int) -> None:
+        with self.lock:
+            self.counters.walks += n_walks
+            self.counters.walk_rounds += n_rounds
+
+    def make(self, wanted: Sequence[int]) -> None:
+        """Build the states and memos that a kernel asked for."""
         if not wanted:
             raise DominoError("a walk asked for nothing and did not finish")
         for what in wanted:
             if what & k.MEMO_REQUEST:
                 key = what & ~k.MEMO_REQUEST
-                self._make_memo(key >> 30, key & ((1 << 30) - 1))
+                make_memo(self, key >> 30, key & ((1 << 30) - 1))
             else:
-                self.automaton.build(what)
-
-    def _make_memo(self, node: int, state: int) -> None:
-        if k.find_memo(self.tables.ctx, node, state) >= 0:
-            return
-        exits = np.zeros(MAX_EXITS, np.int64)
-        while True:
-            mask: Mask = np.zeros(self.n_words, np.uint32)
-            n_exits = k.walk_frame(self.tables.ctx, node, state, mask, exits)
-            if self.tables.counts.array[2]:
-                self.tables.make_room()
-            elif n_exits == -3:
-                self._serve()
-            else:
-                break
-        if n_exits < 0:
-            self.tables.state_flags.array[state] |= k.FLAG_NO_MEMO
-            return
-        ids = np.zeros(self.vocabulary.n_rows, np.int32)
-        n_ids = k.allowed_ids(mask, ids)
-        self.counters.memos += 1
-        self.counters.memo_tokens += n_ids
-        kind, place = k.BASE_NONE, 0
-        if n_ids > DENSE_SHARE * self.n_words:
-            kind, place = k.BASE_DENSE, self.tables.base_rows.extend(mask)
-        elif n_ids:
-            kind, place = k.BASE_LIST, self.tables.base_lists.extend(ids[:n_ids])
-        fits = n_exits <= MAX_EXITS
-        residual = self._residual(exits[:n_exits].tolist()) if fits else k.LARGE_RESIDUAL
-        self.tables.add_memo(node, state, kind, place, n_ids, residual)
-
-    def _residual(self, exits: list[int]) -> int:
-        """One trie of what is left of the tokens below the exits; -1 where nothing is."""
-        tables = self.tables
-        starts, end, tokens = tables.trie_token_start.array, tables.trie_end.array, tables.trie_token_ids.array
-        suffixes: list[bytes] = []
-        ids: list[int] = []
-        for node in exits:
-            path = bytearray()
-            stops: list[int] = []
-            for below in range(node + 1, int(end[node])):
-                while stops and below >= stops[-1]:
-                    stops.pop()
-                    path.pop()
-                path.append(int(tables.trie_byte.array[below]))
-                stops.append(int(end[below]))
-                for at in range(int(starts[below]), int(starts[below + 1])):
-                    suffixes.append(bytes(path))
-                    ids.append(int(tokens[at]))
-        if not suffixes:
-            return -1
-        root = self._add_trie(build_trie(suffixes), ids)
-        self.counters.residual_nodes += tables.trie_byte.n - root
-        return root
+                with self.lock:
+                    self.walkers.settle()
+                    self.automaton.build(what)
 
 
 _engines: weakref.WeakValueDictionary[str, Engine] = weakref.WeakValueDictionary()

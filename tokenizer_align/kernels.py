@@ -27,8 +27,9 @@ from numba.extending import intrinsic
     INSTANCES, KEY_BITS, KEY_RESTS,
     MEMO_KEYS, MEMO_VALUES, MEMO_MASK, MEMO_TABLE, BASE_ROWS, BASE_LISTS, N_WORDS,
     HEAD_CODE, HEAD_STACK, HEAD_CAPACITY, WORK, WORK_CAPACITY, REQUESTS, REQUEST_CAPACITY,
-    MEMO_MIN_NODES, N_SLOTS,
-) = range(51)  # fmt: skip
+    MEMO_MIN_NODES,
+    OWN_STATE, OWN_PARENT, OWN_TABLE, OWN_PLACES, OWN_TABLE_MASK, OWN_CAPACITY, N_SLOTS,
+) = range(57)  # fmt: skip
 
 # --- codes --------------------------------------------------------------------------------------------------------
 DEAD = -1
@@ -36,6 +37,7 @@ ACCEPT = -1
 EPSILON_STATE = 0
 LIT_BASE = 1 << 29
 LIT_END = 256
+OWN_BASE = 1 << 28  # from here on: a walker's own cells, which end with its walk
 KEY_BASE = 1 << 40
 KEY_SHIFT = 20
 UNBUILT, ROW, KEYS, ALIAS = 0, 1, 2, 3
@@ -47,7 +49,7 @@ REACH_ALL = 2**31 - 1
 BASE_NONE, BASE_DENSE, BASE_LIST = 0, 1, 2
 MEMO_REQUEST = 1 << 62
 # results
-OK, NEED_BUILD, NEED_ROOM = 0, 1, 2
+OK, NEED_BUILD, NEED_ROOM, EMPTY = 0, 1, 2, 3
 
 
 @intrinsic
@@ -67,6 +69,19 @@ def _lowest_bit(typingctx: Any, word: Any) -> Any:
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return builder.cttz(args[0], context.get_constant(types.boolean, True))
+
+    return signature, codegen
+
+
+@intrinsic
+def _take_next(typingctx: Any, address: Any) -> Any:
+    """Add one to the int64 at an address, atomically; returns what it was."""
+    signature = types.int64(address)
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        one = context.get_constant(types.int64, 1)
+        place = builder.inttoptr(args[0], one.type.as_pointer())
+        return builder.atomic_rmw("add", place, one, "acq_rel")
 
     return signature, codegen
 
@@ -100,6 +115,7 @@ def _u64(ctx, slot):  # type: ignore[no-untyped-def]
 def request(ctx, what):  # type: ignore[no-untyped-def]
     """Note something the caller must make; duplicates of the recent ones are left out."""
     counts, requests = _i64(ctx, COUNTS), _i64(ctx, REQUESTS)
+    counts[4] += 1
     n = counts[1]
     for i in range(n):
         if requests[i] == what:
@@ -110,8 +126,65 @@ def request(ctx, what):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
+def push_own_cell(ctx, state, parent):  # type: ignore[no-untyped-def]
+    """A cell of this walk alone, hash-consed among themselves (a shared cell of the same content is another one)."""
+    states, parents, table = _i32(ctx, OWN_STATE), _i32(ctx, OWN_PARENT), _i32(ctx, OWN_TABLE)
+    mask = ctx[OWN_TABLE_MASK]
+    place = ((state * 0x9E3779B1) ^ (parent * 0x85EBCA77) ^ (state >> 7)) & mask
+    while True:
+        found = np.int64(table[place])
+        if found < 0:
+            break
+        if states[found] == state and parents[found] == parent:
+            return OWN_BASE + found
+        place = (place + 1) & mask
+    counts = _i64(ctx, COUNTS)
+    n = counts[3]
+    if n >= ctx[OWN_CAPACITY]:
+        counts[2] = 1
+        return np.int64(-1)
+    states[n] = state
+    parents[n] = parent
+    table[place] = n
+    _i32(ctx, OWN_PLACES)[n] = place
+    counts[3] = n + 1
+    return OWN_BASE + n
+
+
+@njit(cache=True, nogil=True)
+def drop_own_cells(ctx):  # type: ignore[no-untyped-def]
+    """Begin a walk: forget the cells of the one before."""
+    counts = _i64(ctx, COUNTS)
+    table, places = _i32(ctx, OWN_TABLE), _i32(ctx, OWN_PLACES)
+    for i in range(counts[3]):
+        table[places[i]] = -1
+    counts[3] = 0
+
+
+@njit(cache=True, nogil=True, inline="always")
+def cell_state(ctx, cell):  # type: ignore[no-untyped-def]
+    """The frame of a cell, the walk's own or a shared one."""
+    if cell >= OWN_BASE:
+        return np.int64(_i32(ctx, OWN_STATE)[cell - OWN_BASE])
+    return np.int64(_i32(ctx, CELL_STATE)[cell])
+
+
+@njit(cache=True, nogil=True, inline="always")
+def cell_parent(ctx, cell):  # type: ignore[no-untyped-def]
+    """The cell below a cell, or -1."""
+    if cell >= OWN_BASE:
+        return np.int64(_i32(ctx, OWN_PARENT)[cell - OWN_BASE])
+    return np.int64(_i32(ctx, CELL_PARENT)[cell])
+
+
+@njit(cache=True, nogil=True)
 def push_cell(ctx, state, parent):  # type: ignore[no-untyped-def]
-    """The cell (state, parent), hash-consed; sets the out-of-room flag where there is none left."""
+    """The cell (state, parent), hash-consed; sets the out-of-room flag where there is none left.
+
+    A walker makes its own cells and leaves the shared ones alone: several may walk at once.
+    """
+    if ctx[OWN_CAPACITY]:
+        return push_own_cell(ctx, state, parent)
     states, parents, table = _i32(ctx, CELL_STATE), _i32(ctx, CELL_PARENT), _i32(ctx, CELL_TABLE)
     mask = ctx[CELL_TABLE_MASK]
     place = ((state * 0x9E3779B1) ^ (parent * 0x85EBCA77) ^ (state >> 7)) & mask
@@ -164,7 +237,6 @@ def close_heads(ctx, first, n):  # type: ignore[no-untyped-def]
     """Add what lies below frames that may end; drop finished frames. Returns the new end."""
     codes, stacks = _i64(ctx, HEAD_CODE), _i64(ctx, HEAD_STACK)
     nullable, kinds = _u8(ctx, STATE_NULLABLE), _u8(ctx, STATE_KIND)
-    states, parents = _i32(ctx, CELL_STATE), _i32(ctx, CELL_PARENT)
     i = first
     while i < n:
         code, stack = codes[i], stacks[i]
@@ -175,7 +247,7 @@ def close_heads(ctx, first, n):  # type: ignore[no-untyped-def]
                 if stack < 0:
                     n = add_head(ctx, first, n, np.int64(ACCEPT), np.int64(-1))
                 else:
-                    n = add_head(ctx, first, n, resolve(ctx, np.int64(states[stack])), np.int64(parents[stack]))
+                    n = add_head(ctx, first, n, resolve(ctx, cell_state(ctx, stack)), cell_parent(ctx, stack))
         i += 1
     kept = first
     for i in range(first, n):
@@ -617,7 +689,6 @@ def use_memos(ctx, node, begin, end, n_work, mask):  # type: ignore[no-untyped-d
 
     Returns (end of the heads that remain, top of the head pool, work items)."""
     codes, stacks = _i64(ctx, HEAD_CODE), _i64(ctx, HEAD_STACK)
-    states, parents = _i32(ctx, CELL_STATE), _i32(ctx, CELL_PARENT)
     top, kept = end, begin
     for i in range(begin, end):
         code, stack = codes[i], stacks[i]
@@ -643,7 +714,7 @@ def use_memos(ctx, node, begin, end, n_work, mask):  # type: ignore[no-untyped-d
         else:
             add_base(ctx, memo, mask)
             if residual >= 0 and stack >= 0:
-                n = add_head(ctx, top, top, resolve(ctx, np.int64(states[stack])), np.int64(parents[stack]))
+                n = add_head(ctx, top, top, resolve(ctx, cell_state(ctx, stack)), cell_parent(ctx, stack))
                 n = close_heads(ctx, top, n)
                 n_work = push_work(ctx, residual, top, n, n_work)
                 top = n
@@ -750,9 +821,56 @@ def walk(ctx, n_heads, mask):  # type: ignore[no-untyped-def]
     Heads are closed and every state reached can be completed, so 'can be read' is 'is legal'. Returns OK, NEED_BUILD
     (see REQUESTS; the mask is incomplete) or NEED_ROOM.
     """
+    _i64(ctx, COUNTS)[1] = 0
+    return walk_on(ctx, n_heads, mask)
+
+
+@njit(cache=True, nogil=True)
+def walk_rows(ctx, heads, starts, rows, which, taken, complete, ends, results):  # type: ignore[no-untyped-def]
+    """Walk rows until none is left; several threads share them. What must be built for any of them is in REQUESTS.
+
+    heads: int64[n_heads, 2]; starts: int64[n_rows + 1], a row's heads; rows: int64[n_rows, 2], the addresses of a row's
+    mask and of its copy; which: int64[n], the rows to walk; taken: int64[1], how many a thread has begun; complete:
+    uint8[n_rows], whether the ids in ends (int32) belong to the mask; results: int64[n_rows], EMPTY where nothing is
+    legal.
+    """
     counts = _i64(ctx, COUNTS)
     counts[1] = 0
+    n_words = ctx[N_WORDS]
+    while True:
+        at = _take_next(taken.ctypes.data)
+        if at >= which.shape[0]:
+            break
+        row = which[at]
+        first, n_heads = starts[row], starts[row + 1] - starts[row]
+        codes, stacks = _i64(ctx, HEAD_CODE), _i64(ctx, HEAD_STACK)
+        for i in range(n_heads):
+            codes[i] = heads[first + i, 0]
+            stacks[i] = heads[first + i, 1]
+        mask = carray(_pointer(rows[row, 0]), (n_words,), np.uint32)
+        for i in range(n_words):
+            mask[i] = np.uint32(0)
+        result = walk_on(ctx, n_heads, mask)
+        if result == OK:
+            if complete[row]:
+                for i in range(ends.shape[0]):
+                    mask[ends[i] >> 5] |= np.uint32(1) << np.uint32(ends[i] & 31)
+            copy, seen = carray(_pointer(rows[row, 1]), (n_words,), np.uint32), np.uint32(0)
+            for i in range(n_words):
+                seen |= mask[i]
+                copy[i] = mask[i]
+            if not seen:
+                result = EMPTY
+        results[row] = result
+
+
+@njit(cache=True, nogil=True)
+def walk_on(ctx, n_heads, mask):  # type: ignore[no-untyped-def]
+    """The same as `walk`, but what it asks for is added to what was asked for before."""
+    counts = _i64(ctx, COUNTS)
     counts[2] = 0
+    counts[4] = 0
+    drop_own_cells(ctx)
     codes, work, ends = _i64(ctx, HEAD_CODE), _i64(ctx, WORK), _i32(ctx, TRIE_END)
     trie_bytes, tables, starts = _u8(ctx, TRIE_BYTE), _i32(ctx, TRIE_TABLE), _i32(ctx, TRIE_TOKEN_START)
     kinds, by_byte = _u8(ctx, STATE_KIND), _i32(ctx, TRIE_TABLES)
@@ -800,7 +918,7 @@ def walk(ctx, n_heads, mask):  # type: ignore[no-untyped-def]
             return NEED_ROOM
     if counts[2]:
         return NEED_ROOM
-    return NEED_BUILD if counts[1] else OK
+    return NEED_BUILD if counts[4] else OK
 
 
 @njit(cache=True, nogil=True)

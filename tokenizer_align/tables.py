@@ -27,6 +27,7 @@ class Pool:
 
     def publish(self) -> None:
         self.tables.ctx[self.slot] = self.array.ctypes.data
+        self.tables.version += 1
 
     def reserve(self, n: int, fill: int = 0) -> int:
         """Make room for n more entries and take them; returns the first one's index."""
@@ -59,6 +60,7 @@ class Tables:
     cell_table: Array
 
     def __init__(self, n_words: int) -> None:
+        self.version = 0  # counts the times that an array moved
         self.ctx: npt.NDArray[np.int64] = np.zeros(k.N_SLOTS, dtype=np.int64)
         self.ctx[k.N_WORDS] = n_words
         pool = lambda slot, dtype, capacity, width=1, fill=0: Pool(self, slot, dtype, capacity, width, fill)  # noqa: E731
@@ -135,6 +137,7 @@ class Tables:
     def _publish(self, arrays: dict[int, Array]) -> None:
         for slot, array in arrays.items():
             self.ctx[slot] = array.ctypes.data
+        self.version += 1
 
     def make_room(self) -> None:
         """Double what a kernel found full: the cells, or the scratch space."""

@@ -10,6 +10,8 @@ import logging
 import threading
 import time
 
+import numpy as np
+
 from .compiled import Compiled
 from .engine import Engine
 from .expressions import byte_set, lit, seq, star
@@ -41,7 +43,9 @@ def _run_all() -> None:
     vocabulary = Vocabulary.from_bytes([*(bytes([b]) for b in range(256)), b"ab", b'a"', None], (258,))
     engine = Engine(vocabulary, memo_min_nodes=2, wide_bytes=4)
     text = seq(lit(b'{"'), star(byte_set(range(48, 123))), lit(b'"}'))
-    matcher = Compiled(text, vocabulary, engine=engine).matcher()
+    compiled = Compiled(text, vocabulary, engine=engine)
+    compiled.fill([compiled.matcher()], np.zeros((1, compiled.n_words), np.uint32))
+    matcher = compiled.matcher()
     for token in (*b'{"', 256):
         matcher.mask()
         matcher.advance(token)
