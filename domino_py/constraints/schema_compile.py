@@ -60,6 +60,7 @@ class SchemaCompiler(SchemaLogic):
         self._rules: list[Rule] = []
         self._conjuncts: dict[tuple[str, Conjunct], Expr] = {}
         self._after_key: dict[Expr, Expr] = {}
+        self._insides: dict[tuple[Expr, str], bool] = {}
 
     # Nodes
 
@@ -200,10 +201,17 @@ class SchemaCompiler(SchemaLogic):
         if kind == "string":
             body = self.strings(others)
             values = [v for v in values if body.lo <= len(v) and (body.hi is None or len(v) <= body.hi)]
-            if not body.bodies:
-                return values
+            return [v for v in values if all(self._is_inside(inside, v) for inside in body.bodies)]
         language = self.unlisted(kind, others)
         return [v for v in values if matches(language, compact_text(v)) or self._admits(kind, v, atoms, others)]
+
+    def _is_inside(self, inside: Expr, value: str) -> bool:
+        """Whether a string's inside, in canonical spelling, belongs to an expression; remembered."""
+        key = (inside, value)
+        found = self._insides.get(key)
+        if found is None:
+            found = self._insides[key] = matches(inside, canonical_text(value)[1:-1])
+        return found
 
     def _admits(self, kind: str, value: Any, atoms: list[Atom], others: list[Atom]) -> bool:
         """Whether an array or object satisfies the claims with its keys in some order: by the schema of its parts."""

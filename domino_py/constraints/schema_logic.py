@@ -134,10 +134,11 @@ class SchemaLogic(SchemaTerms):
     def _one_of(self, pointer: str, kind: str, mode: Mode) -> Ways:
         place = (pointer, "oneOf")
         branches = [b for b in self.document.children(pointer, "oneOf") if self.alternatives(b, kind)]
+        others = [] if self.is_told_apart(pointer, kind) else branches
         result: list[Way] = []
         for branch in branches:
             ways = self.ways(branch, kind, mode)
-            for other in branches:
+            for other in others:
                 if other is not branch and ways and not self.are_disjoint(pointer, branch, other, kind):
                     ways = self._times(place, ways, plain(self.alternatives(other, kind, holds=False)), mode)
             result += ways
@@ -211,6 +212,8 @@ class SchemaLogic(SchemaTerms):
         return result
 
     def _two_of(self, pointer: str, branches: list[str], kind: str) -> Alternatives:
+        if self.is_told_apart(pointer, kind):
+            return NOTHING
         alive = [branch for branch in branches if self.alternatives(branch, kind)]
         found: list[Conjunct] = []
         for i, one in enumerate(alive):
@@ -244,15 +247,20 @@ class SchemaLogic(SchemaTerms):
             if name in self.own[kind] and self.can_fail(name, keywords[name]):
                 yield frozenset([Claim(pointer, name)])
 
+    def is_told_apart(self, pointer: str, kind: str) -> bool:
+        """Whether the branches of a `oneOf` exclude each other by what they list: no pairs to compare then."""
+        from .schema_overlap import are_told_apart
+
+        found = self._told_apart.get((pointer, kind))
+        if found is None:
+            branches = self.document.children(pointer, "oneOf")
+            found = self._told_apart[pointer, kind] = are_told_apart(self, branches, kind)
+        return found
+
     def are_disjoint(self, pointer: str, one: str, other: str, kind: str) -> bool:
         """Whether two branches surely never hold together for values of a type that `pointer` admits."""
-        from .schema_overlap import are_disjoint, are_told_apart
+        from .schema_overlap import are_disjoint
 
-        if (pointer, kind) not in self._told_apart:
-            branches = self.document.children(pointer, "oneOf")
-            self._told_apart[pointer, kind] = are_told_apart(self, branches, kind)
-        if self._told_apart[pointer, kind]:
-            return True
         key = (pointer, *sorted((one, other)), kind)
         found = self._disjoint.get(key)  # type: ignore[arg-type]
         if found is None:

@@ -101,9 +101,8 @@ def number_set(
     if Decimal(1) in divisors:
         divisors.discard(Decimal(1))
         is_integer = True
-    return NumberSet(
-        bounds, is_integer, frozenset(divisors), is_fractional, frozenset(not_divisors), frozenset(excluded)
-    )
+    least = frozenset(d for d in not_divisors if not any(d != e and values_divide(d, e) for e in not_divisors))
+    return NumberSet(bounds, is_integer, frozenset(divisors), is_fractional, least, frozenset(excluded))
 
 
 def _outside(bounds: Bounds, keyword: str, schema: dict[str, Any], draft: int) -> Bounds:
