@@ -10,7 +10,9 @@ import pytest
 from referencing import Registry, Resource
 
 from domino_py.constraints.check import check
+from domino_py.constraints.json import json as any_json
 from domino_py.constraints.schema import json_schema
+from domino_py.constraints.types import of_type
 from tokenizer_align.errors import InvalidOption, UnsupportedSchema
 
 PET: dict[str, Any] = {
@@ -123,3 +125,14 @@ def test_check_knows_the_options_of_a_constraint() -> None:
 def test_wrong_options_are_refused(options: dict[str, Any]) -> None:
     with pytest.raises(InvalidOption):
         json_schema({}, **options)
+
+
+def test_an_unknown_option_is_refused_with_the_nearest_name() -> None:
+    for call, name, nearest in (
+        (lambda: json_schema({}, witespace="compact"), "witespace", "whitespace"),  # type: ignore[call-arg]
+        (lambda: of_type(int, keyorder="declared"), "keyorder", "key_order"),  # type: ignore[call-arg]
+        (lambda: any_json(max_digit=3), "max_digit", "max_digits"),  # type: ignore[call-arg]
+    ):
+        with pytest.raises(InvalidOption) as raised:
+            call()
+        assert raised.value.name == name and raised.value.nearest == nearest

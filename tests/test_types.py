@@ -226,6 +226,9 @@ def test_constraint_survives_pickling_with_its_type() -> None:
 def test_types_without_a_json_form_are_refused() -> None:
     def starred(*values: int) -> None: ...
 
+    for tp in (complex, list[complex], range, type[int], print, 3):
+        with pytest.raises(ConstraintError):
+            of_type(tp)
     for tp in (starred, dict[float, int], Annotated[datetime.date, at.Gt(datetime.date(2020, 1, 1))], object(), "int"):
         with pytest.raises(ConstraintError):
             of_type(tp)

@@ -14,10 +14,12 @@ from . import json_numbers
 from .base import Constraint
 from .json_layout import JsonStyle, style_from_options
 from .json_strings import ANY_STRING
+from .option_names import names_its_options
 
 TRUE, FALSE, NULL = lit(b"true"), lit(b"false"), lit(b"null")
 
 
+@names_its_options
 def json(*, whitespace: str = "flexible", digits: str = "bounded", max_digits: int = 20) -> Constraint:
     """Any JSON value.
 

@@ -15,6 +15,7 @@ from tokenizer_align.errors import InvalidOption, Problem, RegexError
 from tokenizer_align.expressions import Expr
 
 from .base import Constraint
+from .option_names import names_its_options
 from .pattern_nodes import LOOK, Encoder, Node, contains_kind
 from .regex_escapes import Dialect
 from .regex_groups import expand_groups
@@ -101,6 +102,7 @@ def _check_behind(look: Node, pattern: str, dialect: Dialect) -> None:
         )
 
 
+@names_its_options
 def regex(pattern: str, *, flags: int = 0) -> Constraint:
     r"""Texts that `re.fullmatch(pattern, text, flags)` matches.
 

@@ -16,6 +16,7 @@ from tokenizer_align.productive import is_productive
 from .base import Constraint
 from .json import style_of
 from .json_layout import style_from_options
+from .option_names import names_its_options
 from .schema_compile import SchemaCompiler
 from .schema_dialect import OPENAPI_DRAFT, adapter, strict_problems
 from .schema_document import Document
@@ -46,6 +47,7 @@ DEFAULTS: dict[str, Any] = {
 DEEP_LEVELS = 20  # levels of sub-schemas from which on nodes are decided from the inside out
 
 
+@names_its_options
 def json_schema(
     schema: dict[str, Any] | str | bool,
     *,

@@ -15,6 +15,7 @@ from tokenizer_align.errors import ConstraintError, Problem
 from tokenizer_align.expressions import Expr
 
 from .base import Constraint
+from .option_names import names_its_options
 from .schema import build as build_schema
 from .schema import check_options
 from .schema_source import canonical_source
@@ -22,6 +23,7 @@ from .types_forms import FormBuilder
 from .types_simple import Form
 
 
+@names_its_options
 def of_type(
     tp: Any,
     *,

@@ -16,6 +16,8 @@ from .schema_keywords import DEFAULT_DRAFT
 from .schema_values import compact_text
 from .types_simple import Form, Schema
 
+_HINT = "Use numbers, text, Literal, Enum, list, dict, a dataclass, TypedDict or Pydantic model."
+
 
 def pydantic_form(tp: Any, path: str, definitions: dict[str, Schema]) -> Form:
     """The form of a type that Pydantic knows; its definitions are added under names of their own."""
@@ -35,8 +37,7 @@ def pydantic_form(tp: Any, path: str, definitions: dict[str, Schema]) -> Form:
         TypeError,
         ImportError,
     ) as error:
-        reason = str(error).splitlines()[0]
-        raise ConstraintError(f"{tp!r}{where} has no JSON form: {reason}") from error
+        raise ConstraintError(f"{tp!r}{where} has no JSON form: {_reason(error)}") from error
     taken = _take_definitions(schema, definitions)
     _close(taken)
     for name in schema.get("$defs", {}):
@@ -46,6 +47,17 @@ def pydantic_form(tp: Any, path: str, definitions: dict[str, Schema]) -> Form:
         return adapter.validate_json(compact_text(value))
 
     return Form(taken, read)
+
+
+def _reason(error: Exception) -> str:
+    """Why Pydantic has no schema for a type, without advice about Pydantic's own settings."""
+    text = str(error).splitlines()[0]
+    if text.startswith("Unable to generate pydantic-core schema for"):
+        return f"neither Python's own types nor Pydantic read it from JSON. {_HINT}"
+    if text.startswith("Cannot generate a JsonSchema for"):
+        what = text.removeprefix("Cannot generate a JsonSchema for ")
+        return f"{'it' if what.startswith('core_schema') else what} cannot be read from JSON. {_HINT}"
+    return text
 
 
 def _prefixed(name: str) -> str:

@@ -33,6 +33,12 @@ class SchemaForGeneration(GenerateJsonSchema):
             result.setdefault("exclusiveMinimum", _number(-largest))
         return result
 
+    def complex_schema(self, schema: Any) -> JsonSchemaValue:
+        return self.handle_invalid_for_json_schema(schema, "a complex number")
+
+    def is_subclass_schema(self, schema: Any) -> JsonSchemaValue:
+        return self.handle_invalid_for_json_schema(schema, "a class")
+
     def datetime_schema(self, schema: Any) -> JsonSchemaValue:
         return {"type": "string", "format": _zoned(schema, "python-date-time")}
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime
 import decimal
+import fractions
 import ipaddress
 import pathlib
 import re
@@ -96,6 +97,7 @@ def _text(form: str | None, convert: Reader) -> Form:
     return Form({"type": "string", **({"format": form} if form else {})}, checked("string", convert))
 
 
+_FRACTION = "^(0|-?[1-9][0-9]{0,18})(/[1-9][0-9]{0,18})?$"
 ANY = Form({}, read_any)
 SIMPLE: dict[Any, Form] = {
     Any: ANY,
@@ -106,6 +108,7 @@ SIMPLE: dict[Any, Form] = {
     int: Form({"type": "integer"}, checked("number", _read_int)),
     float: Form({"type": "number"}, checked("number", float)),
     decimal.Decimal: Form({"type": "number"}, checked("number", decimal.Decimal)),
+    fractions.Fraction: Form({"type": "string", "pattern": _FRACTION}, checked("string", fractions.Fraction)),
     str: _text(None, str),
     bytes: _text(None, lambda text: text.encode()),
     datetime.date: _text("date", datetime.date.fromisoformat),
