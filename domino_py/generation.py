@@ -214,13 +214,12 @@ def _loop_options(options: Options) -> DecodeOptions:
 def _result(
     row: PreparedRow, result: RowResult, model: Any, vocabulary: Vocabulary, options: Options
 ) -> GenerationResult:
-    constrained = row.compiled is not None
     ids = tuple(result.token_ids)
     return GenerationResult(
         text=vocabulary.decode(ids).decode("utf-8", "replace"),
         token_ids=ids,
         finish_reason=result.finish_reason,
-        report=report_of(result, row.prompt_ids, vocabulary, options, model, constrained=constrained),
+        report=report_of(result, row.prompt_ids, vocabulary, options, model, row.constraint),
         prompt_n_tokens=len(row.prompt_ids),
         constraint=row.constraint,
     )

@@ -11,10 +11,12 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from domino_py.constraints.base import Constraint
 from domino_py.options import Options
 from domino_py.report import Intervention, Report
 from speculative.loop import RowResult, score
 from speculative.statistics import InterventionRecord
+from tokenizer_align.left_out import left_out_along
 from tokenizer_align.vocabulary import Vocabulary
 
 
@@ -24,8 +26,7 @@ def report_of(
     vocabulary: Vocabulary,
     options: Options,
     model: Any,
-    *,
-    constrained: bool,
+    constraint: Constraint | None,
 ) -> Report:
     """The report of one decoded row; with options.measure="full", the alignment gap too (one more pass)."""
     counted = result.statistics
@@ -33,7 +34,7 @@ def report_of(
     text = vocabulary.decode(ids)
     canonical = canonical_ids(text, vocabulary)
     report = Report(
-        law="masked" if constrained else "model",
+        law="model" if constraint is None else "masked",
         greedy=not options.do_sample,
         seed=options.seed if options.do_sample else None,
         tokenization=options.tokenization,
@@ -60,7 +61,7 @@ def report_of(
         draft_s=counted.draft_s,
         model_s=counted.model_s,
         total_s=counted.total_s,
-        notes=(*options.notes, *_notes(result)),
+        notes=(*options.notes, *_notes(result), *constraint_notes(constraint, text)),
     )
     report.measure_later(_scorer(model, tuple(prompt_ids), ids, canonical, counted.model_logprob))
     if options.measure == "full":
@@ -155,4 +156,15 @@ def _notes(result: RowResult) -> list[str]:
         closing = sum(one.because == "budget" for one in counted.interventions)
         if closing:
             notes.append(f"max_new_tokens was near: {closing} choices were overruled to close the text in time")
+    return notes
+
+
+def constraint_notes(constraint: Constraint | None, text: bytes) -> list[str]:
+    """Where the constraint is not exactly what was asked for: ignored on request, narrower, or too hard to decide."""
+    if constraint is None:
+        return []
+    notes = [f"not enforced, as was asked: {problem}" for problem in constraint.ignored]
+    notes += [f"narrower than the schema: {problem}" for problem in constraint.narrowed]
+    for position, why in left_out_along(constraint.expression, text):
+        notes.append(f"after byte {position} some legal texts were left out: {why}")
     return notes

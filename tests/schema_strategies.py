@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tokenizer_align import recognizer
 from tokenizer_align.derivatives import moves
-from tokenizer_align.expressions import K_CALL, K_KEYS, Expr
+from tokenizer_align.expressions import Expr
 from tokenizer_align.shortest import shortest
 
 KEYS = ["a", "b", "ab", 'q"', "é", ""]
@@ -127,27 +127,6 @@ def documents(draw: st.DrawFn) -> dict[str, Any]:
 def write(value: Any) -> str:
     """The text of an instance."""
     return json.dumps(value, ensure_ascii=False)
-
-
-def has_undeclared_duties(expression: Expr) -> bool:
-    """Whether some object has claims that an undeclared key can fulfil.
-
-    Then not every order of keys is legal, and none where two such claims need values that exclude each other.
-    """
-    seen = {expression}
-    work = [expression]
-    for node in work:
-        below = [*node.args, *([node.data.body] if node.kind == K_CALL else [])]
-        if node.kind == K_KEYS:
-            spec = node.data[0]
-            if any(kind.marks for kind in spec.classes):
-                return True
-            below += [member.rest for member in spec.members] + [kind.rest for kind in spec.classes]
-            below += [other.rest for member in spec.members for other in member.others]
-            below += [spec.extra_rest] if spec.extra_rest is not None else []
-        work += [part for part in dict.fromkeys(below) if part not in seen]
-        seen.update(below)
-    return False
 
 
 def random_text(expression: Expr, rng: random.Random, n_bytes: int) -> bytes | None:

@@ -8,8 +8,8 @@ can never be completed are left out, so every frame that is reached can be compl
 
 from __future__ import annotations
 
-import logging
 import time
+from collections.abc import Container
 from heapq import heappop, heappush
 
 from .errors import ConstraintError, TooComplex
@@ -42,9 +42,8 @@ from .expressions import (
     seq_parts,
     words_slice,
 )
+from .left_out import LEFT_OUT, leave_out
 from .lengths import is_surely_empty, lengths
-
-logger = logging.getLogger(__name__)
 
 Heads = tuple[tuple[int, Expr], ...]
 Moves = tuple[tuple[int, tuple[Expr, ...]], ...]
@@ -192,21 +191,27 @@ def is_known_live(node: Expr) -> bool:
     """The same while a text is read: what is too hard to decide counts as empty.
 
     A node that was found to be live keeps a way to its end, whose nodes are all known to be live; so nothing ends dead,
-    and at worst a legal text is left out, with a warning in the log.
+    and at worst a legal text is left out, which `left_out` says.
     """
-    try:
+    if node.plain or node.memo_live is not None:
         return is_live(node)
-    except TooComplex as error:
-        logger.warning("a part of the language is left out: %s", error)
-        node.memo_live = False
+    if node in LEFT_OUT:
         return False
+    try:
+        _search(node, undecided=LEFT_OUT)
+    except TooComplex as error:
+        leave_out(node, str(error))
+    return bool(node.memo_live)
 
 
-def _search(start: Expr) -> None:
-    """The nearest first, by a lower bound of what is to come; where none accepts, all that was visited is dead."""
+def _search(start: Expr, undecided: Container[Expr] = ()) -> None:
+    """The nearest first, by a lower bound of what is to come; where none accepts, all that was visited is dead.
+
+    Ways through `undecided` nodes are not tried again; where no other is left, the start is undecided too.
+    """
     parents: dict[Expr, Expr | None] = {start: None}
     work = [(lengths(start)[0], 0, start)]
-    stops_at = time.thread_time() + MAX_SEARCH_S
+    stops_at, is_sure = time.thread_time() + MAX_SEARCH_S, True
     while work:
         _, _, node = heappop(work)
         if node.memo_nullable or node.memo_live or (node.plain and node is not EMPTY):
@@ -218,13 +223,17 @@ def _search(start: Expr) -> None:
         for _, after in heads(node):
             if after not in parents and after.memo_live is not False:
                 parents[after] = node
-                if not is_surely_empty(after):
+                if after in undecided:
+                    is_sure = False
+                elif not is_surely_empty(after):
                     heappush(work, (lengths(after)[0], -len(parents), after))
         is_slow = len(parents) > MIN_SEARCH and time.thread_time() > stops_at
         if is_slow or len(parents) > MAX_SEARCH:
             shown = repr(start)
             shown = shown if len(shown) <= 200 else f"{shown[:197]}..."
             raise TooComplex(f"an intersection or complement needs more than {len(parents):,} states: {shown}")
+    if not is_sure:
+        raise TooComplex(f"an intersection or complement leads on to what needs too many states: {start!r:.200}")
     for node in parents:
         node.memo_live = False
 

@@ -14,7 +14,7 @@ from tokenizer_align.errors import EmptyLanguage, Problem
 from tokenizer_align.expressions import Expr, alt, frame, repeat, seq
 
 _BUILDERS: dict[str, str] = {
-    # kind -> "module:function"; the function takes the constraint and returns (expression, ignored problems)
+    # kind -> "module:function"; the function takes the constraint, returns (expression, problems ignored or narrowed)
     "regex": "domino_py.constraints.regex:build",
     "choice": "domino_py.constraints.choice:build",
     "json": "domino_py.constraints.json:build",
@@ -45,8 +45,8 @@ class Constraint:
         """The byte expression. Raises ConstraintError subclasses for what cannot be enforced or is empty."""
         if "expression" not in self._memo:
             module, function = _BUILDERS[self.kind].split(":")
-            expr, ignored = getattr(importlib.import_module(module), function)(self)
-            self._memo["ignored"] = tuple(ignored)
+            expr, problems = getattr(importlib.import_module(module), function)(self)
+            self._memo["problems"] = tuple(problems)
             self._memo["expression"] = expr
         expr = self._memo["expression"]
         assert isinstance(expr, Expr)
@@ -54,10 +54,19 @@ class Constraint:
 
     @property
     def ignored(self) -> tuple[Problem, ...]:
-        """What `on_unsupported="ignore"` left out."""
+        """What `on_unsupported="ignore"` left out: there, more is legal than was asked for."""
+        return tuple(problem for problem in self._problems if problem.severity == "error")
+
+    @property
+    def narrowed(self) -> tuple[Problem, ...]:
+        """Where less is legal than was asked for: orders of keys that cannot be offered."""
+        return tuple(problem for problem in self._problems if problem.severity != "error")
+
+    @property
+    def _problems(self) -> tuple[Problem, ...]:
         _ = self.expression
-        ignored: tuple[Problem, ...] = self._memo["ignored"]
-        return ignored
+        found: tuple[Problem, ...] = self._memo["problems"]
+        return found
 
     def option(self, name: str, default: Any = None) -> Any:
         return dict(self.options).get(name, default)
@@ -121,7 +130,7 @@ def _parts(kind: str, constraint: Constraint) -> tuple[Constraint, ...]:
 def _build_combined(constraint: Constraint) -> tuple[Expr, tuple[Problem, ...]]:
     if constraint.kind == "repeat":
         item, lo, hi = constraint.source
-        return repeat(frame(item.expression), lo, hi), item.ignored
+        return repeat(frame(item.expression), lo, hi), item._problems
     join = seq if constraint.kind == "sequence" else alt
-    ignored = tuple(problem for part in constraint.source for problem in part.ignored)
-    return join(*(frame(part.expression) for part in constraint.source)), ignored
+    problems = tuple(problem for part in constraint.source for problem in part._problems)
+    return join(*(frame(part.expression) for part in constraint.source)), problems

@@ -22,7 +22,8 @@ def check(subject: Any) -> list[Problem]:
     """List what is wrong with, or worth knowing about, a constraint, a JSON Schema (dict, JSON text, bool) or a type.
 
     Errors come first: what is invalid, not supported or can never be satisfied. Then warnings: likely mistakes and what
-    has no effect. Then notes: formats that are not enforced. An empty list means that there is nothing to say.
+    has no effect. Then notes: formats that are not enforced, orders of keys
+    that are not offered. An empty list means that there is nothing to say.
 
     >>> [str(problem) for problem in check({"type": "string", "minlength": 3})]
     ['the unknown keyword "minlength" has no effect at /minlength. Did you mean "minLength"?']
@@ -33,7 +34,7 @@ def check(subject: Any) -> list[Problem]:
             problems = _check_schema(constraint)
         else:
             constraint.validate()
-            problems = list(constraint.ignored)
+            problems = [*constraint.ignored, *constraint.narrowed]
             for part in constraint.source if constraint.kind in ("sequence", "alternatives", "repeat") else ():
                 problems += check(part) if isinstance(part, Constraint) else []
     except (UnsupportedSchema, EmptyLanguage) as error:
@@ -67,7 +68,7 @@ def _check_schema(constraint: Constraint) -> list[Problem]:
     problems = support.errors + [problem for _, _, problem in support.unsupported]
     if not problems:
         problems = _find_contradictions(constraint, compiler)
-    return problems + findings(document, compiler, support.reached)
+    return problems + list(compiler.narrowed) + findings(document, compiler, support.reached)
 
 
 def _find_contradictions(constraint: Constraint, compiler: SchemaCompiler) -> list[Problem]:

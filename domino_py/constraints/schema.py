@@ -132,7 +132,7 @@ def read_document(constraint: Constraint) -> Document:
 
 
 def build(constraint: Constraint) -> tuple[Expr, tuple[Problem, ...]]:
-    """The expression of a `json_schema` or `type` constraint, and what was left out on request."""
+    """The expression of a `json_schema` or `type` constraint, and what was left out on request or is narrower."""
     with time_limit():
         return _build(constraint)
 
@@ -160,7 +160,7 @@ def _build(constraint: Constraint) -> tuple[Expr, tuple[Problem, ...]]:
     for problem in misspelt(document):
         logger.warning("%s", problem)
     outer = compiler.style.outer
-    return seq(outer, compiler.value([""]), outer), tuple(ignored)
+    return seq(outer, compiler.value([""]), outer), (*ignored, *compiler.narrowed)
 
 
 def _decide(compiler: SchemaCompiler, support: Support) -> bool:

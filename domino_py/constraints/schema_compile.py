@@ -56,6 +56,7 @@ class SchemaCompiler(SchemaLogic):
             merges_repeats  # where different items cannot be enforced, repeats will do (Python's sets)
         )
         self.contradictions: dict[tuple[str, str], Problem] = {}
+        self.narrowed: dict[Problem, None] = {}  # valid objects of which not every text is offered
         self._nodes: dict[Conjunct, Expr] = {}
         self._rules: list[Rule] = []
         self._conjuncts: dict[tuple[str, Conjunct], Expr] = {}

@@ -23,6 +23,7 @@ from tokenizer_align.members import KeyClass, Member, MemberSpec, Variant, may_b
 from . import json as grammar
 from .json_strings import ANY_STRING, canonical_text
 from .schema_claims import HAS, Atom, claims_of, positives
+from .schema_dynamic import original
 from .schema_keys import MAX_VARIANTS, Kind, Sayings
 from .schema_keywords import as_whole
 
@@ -79,6 +80,7 @@ def object_expression(compiler: SchemaCompiler, atoms: list[Atom]) -> Expr:
         raise UnsupportedSchema([_problem(compiler, atoms, "minProperties", message, hint)])
     if not members and not sayings.duties:
         return _uniform(compiler, kinds, lo, hi)
+    _note_orders(compiler, sayings, kinds)
     return _mixed(compiler, members, kinds, len(sayings.duties), lo, hi)
 
 
@@ -169,6 +171,21 @@ def _mixed(
     if not members and not kinds:
         return seq(start, close) if may_be_empty(spec) else EMPTY
     return in_frame(seq(start, alt(close if may_be_empty(spec) else EMPTY, start_members(spec))))
+
+
+def _note_orders(compiler: SchemaCompiler, sayings: Sayings, kinds: list[tuple[Expr | None, Ways]]) -> None:
+    """Say which duties an undeclared key can fulfil that a later one could undo, by repeating the key.
+
+    Then not every order of keys is offered; where several duties need different keys of one kind, no order is.
+    """
+    for _, ways in kinds:
+        undone = ways.all_marks & ~ways.marks
+        claims = [claim for duty, claim in enumerate(sayings.duties) if undone >> duty & 1]
+        for claim in claims:
+            how = "written last" if len(claims) == 1 else f"one key that makes all {len(claims)} such claims fail, last"
+            message = f'undeclared keys whose values make "{claim.keyword}" fail are {how}'
+            place = f"{original(claim.pointer)}/{claim.keyword}"
+            compiler.narrowed[Problem(place, claim.keyword, message, "note")] = None
 
 
 def _classes(compiler: SchemaCompiler, kinds: list[tuple[Expr | None, Ways]]) -> list[KeyClass]:

@@ -1,0 +1,59 @@
+"""What had to be left out of a language because it was too hard to decide while a text was read.
+
+A part of an intersection or complement is left out where its search is over the budget: what is legal stays legal to
+the end, but some legal texts are lost. That is never silent: a warning in the log, and a note in the report of every
+text along which it happened.
+"""
+
+from __future__ import annotations
+
+import logging
+from weakref import WeakKeyDictionary
+
+from .nodes import K_ALT, K_CALL, K_REPEAT, K_SEQ, Expr
+
+logger = logging.getLogger(__name__)
+
+LEFT_OUT: WeakKeyDictionary[Expr, str] = WeakKeyDictionary()  # node -> why it could not be decided
+
+
+def leave_out(node: Expr, why: str) -> None:
+    """Remember that a node counts as empty from now on, while texts are read."""
+    logger.warning("a part of the language is left out: %s", why)
+    LEFT_OUT[node] = why
+
+
+def left_out_along(expression: Expr, data: bytes) -> list[tuple[int, str]]:
+    """(byte position, why) of every place along a text at which some continuation was left out."""
+    from .recognizer import closure, start, step
+
+    if not LEFT_OUT:
+        return []
+    found: list[tuple[int, str]] = []
+    stacks = start(expression)
+    for position in range(len(data) + 1):
+        tops = {stack[0] for stack in closure(stacks) if stack is not None}
+        found += [(position, why) for why in dict.fromkeys(why for top in tops for why in _reasons(top))]
+        if position == len(data) or not stacks:
+            break
+        stacks = step(stacks, data[position])
+    return found
+
+
+def _reasons(node: Expr) -> list[str]:
+    """Why continuations of this node are left out."""
+    from .derivatives import heads, nullable
+
+    work, seen, found = [node], {node}, []
+    for here in work:
+        if not here.has_call:
+            found += [LEFT_OUT[after] for _, after in heads(here) if after in LEFT_OUT]
+            continue
+        below = list(here.args) if here.kind in (K_ALT, K_REPEAT) else []
+        if here.kind == K_SEQ:
+            below = [here.args[0], *([here.args[1]] if nullable(here.args[0]) else [])]
+        elif here.kind == K_CALL:
+            below = [here.data.body]
+        work += [part for part in below if part not in seen]
+        seen.update(below)
+    return found
