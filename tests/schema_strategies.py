@@ -129,6 +129,27 @@ def write(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
+def changed(value: Any, rng: random.Random) -> Any:
+    """The value with one change somewhere: a key or item more or less, a neighbouring number or text, another type."""
+    if isinstance(value, dict | list) and value and rng.random() < 0.6:
+        copy: Any = value.copy()
+        place = rng.choice(list(copy)) if isinstance(copy, dict) else rng.randrange(len(copy))
+        copy[place] = changed(copy[place], rng)
+        return copy
+    if isinstance(value, dict):
+        kept = {key: item for key, item in value.items() if rng.random() < 0.7}
+        return kept if rng.random() < 0.5 else {**kept, rng.choice([*KEYS, "zz"]): rng.choice([None, 1, "a", []])}
+    if isinstance(value, list):
+        kept_items = [item for item in value if rng.random() < 0.7]
+        return kept_items if rng.random() < 0.5 else [*kept_items, rng.choice([None, 1, "a", *value])]
+    if isinstance(value, str) and rng.random() < 0.7:
+        cut = rng.randint(0, len(value))
+        return value[:cut] + rng.choice(["", "a", "b", "1", "é"]) + value[cut + rng.randint(0, 1) :]
+    if isinstance(value, int) and not isinstance(value, bool) and rng.random() < 0.7:
+        return value + rng.choice([-2, -1, 1, 2, 0.5])
+    return rng.choice([None, True, False, 0, 3, -1.5, "", "ab", [], [1], {}, {"a": 1}])
+
+
 def random_text(expression: Expr, rng: random.Random, n_bytes: int) -> bytes | None:
     """A legal text by a random walk of about `n_bytes`, then closed by the shortest way; None where there is none."""
     stacks, text = recognizer.start(expression), b""

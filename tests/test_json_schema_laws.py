@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import re
 from typing import Any
@@ -10,7 +11,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from domino_py.constraints.schema import json_schema
-from tests.schema_strategies import documents, random_text, values, write
+from tests.schema_strategies import changed, documents, random_text, values, write
 from tests.shared_data import shared_lines
 from tokenizer_align.errors import ConstraintError, EmptyLanguage, TooComplex, UnsupportedSchema
 
@@ -59,38 +60,43 @@ def test_suite_is_decided_as_it_says() -> None:
 
 # Properties
 
+N_PAIRS = 20_000 if os.environ.get("DOMINO_SLOW") else 500
+PAIRS_A_SCHEMA = 8  # at least, on average
+NOT_COMPARED = re.compile(r"\d{15}|\d[eE]|\\[nru]|[\u2028\u2029]")
+"""The checker's floats are not exact there, and its `.` and `$` are not ECMA-262's."""
 
-@settings(max_examples=350, suppress_health_check=list(HealthCheck))
-@given(documents(), st.lists(values, min_size=3, max_size=6))
-def test_drawn_schemas_agree_with_jsonschema(schema: dict[str, Any], instances: list[Any]) -> None:
-    try:
-        constraint = json_schema(schema)
-    except EmptyLanguage:
+
+def test_drawn_schemas_agree_with_jsonschema() -> None:
+    """Drawn schemas of all keywords against drawn values, legal texts, and legal texts with a change."""
+    n_pairs = 0
+
+    @settings(max_examples=N_PAIRS // PAIRS_A_SCHEMA, suppress_health_check=list(HealthCheck))
+    @given(documents(), st.lists(values, min_size=3, max_size=6), st.integers(0, 2**32))
+    def agree(schema: dict[str, Any], instances: list[Any], seed: int) -> None:
+        nonlocal n_pairs
         validator = jsonschema.Draft202012Validator(schema)
-        assert not any(validator.is_valid(instance) for instance in instances)
-        return
-    except (UnsupportedSchema, TooComplex):
-        assume(False)
-    validator = jsonschema.Draft202012Validator(schema)
-    for instance in instances:
-        if validator.is_valid(instance):
-            assert constraint.matches(write(instance)) or constraint.narrowed, instance
-        else:
-            assert not constraint.matches(write(instance)), instance
+        try:
+            constraint = json_schema(schema)
+        except EmptyLanguage:
+            assert not any(validator.is_valid(instance) for instance in instances)
+            n_pairs += len(instances)
+            return
+        except (UnsupportedSchema, TooComplex):
+            assume(False)
+        rng = random.Random(seed)
+        texts = [write(instance) for instance in instances]
+        for _ in range(3):
+            legal = random_text(constraint.expression, rng, 40)
+            assert legal is not None and constraint.matches(legal)
+            texts += [legal.decode(), write(changed(json.loads(legal), rng)), write(changed(json.loads(legal), rng))]
+        for text in texts:
+            if NOT_COMPARED.search(text):
+                continue
+            n_pairs += 1
+            if validator.is_valid(json.loads(text)):
+                assert constraint.matches(text) or constraint.narrowed, text
+            else:
+                assert not constraint.matches(text), text
 
-
-@settings(max_examples=150, suppress_health_check=list(HealthCheck))
-@given(documents(), st.integers(0, 2**32))
-def test_random_legal_texts_are_valid(schema: dict[str, Any], seed: int) -> None:
-    try:
-        constraint = json_schema(schema)
-    except (UnsupportedSchema, EmptyLanguage, TooComplex):
-        assume(False)
-    validator = jsonschema.Draft202012Validator(schema)
-    rng = random.Random(seed)
-    for _ in range(4):
-        text = random_text(constraint.expression, rng, 40)
-        assert text is not None and constraint.matches(text)
-        if re.search(r"\d{15}|\\[ru]|[\u2028\u2029]", text.decode()):
-            continue  # the checker's floats are not exact there, and its `.` is not ECMA-262's
-        assert validator.is_valid(json.loads(text)), text
+    agree()
+    assert n_pairs >= N_PAIRS
