@@ -1,0 +1,1 @@
+"""Canonical tokenizations: what the tokenizer itself would give for the whole text."""

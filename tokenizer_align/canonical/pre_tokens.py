@@ -1,0 +1,198 @@
+"""The pre-tokenizer as an unambiguous guessing automaton over bytes.
+
+Whether a boundary lies before a byte may depend on bytes that follow: "  x" is cut before its second blank, "  " is
+not. So the automaton guesses: `step(p, byte)` gives every (bit, next state), bit 1 saying that a pre-token boundary
+lies before the byte, and wrong guesses die. Every text (valid UTF-8) has exactly one run to a state that `ends`.
+The start of a text counts as a boundary.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tokenizer_align.cache import ArrayCache
+from tokenizer_align.canonical.added_splits import INSIDE, WHOLE
+from tokenizer_align.canonical.code_point_sets import Engine, engine_version
+from tokenizer_align.canonical.rules import TokenizationRules
+from tokenizer_align.canonical.split_steps import Step, byte_automaton
+from tokenizer_align.canonical.utf8_arcs import ByteAutomaton
+from tokenizer_align.canonical.whole_tokens import with_whole_tokens
+
+__all__ = ["PreTokens", "pre_tokens_cache"]
+
+IntArray = npt.NDArray[np.int32]
+Flags = npt.NDArray[np.bool_]
+
+# Raise the version whenever an automaton comes out otherwise than before.
+pre_tokens_cache = ArrayCache("pre-tokens", version=1)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PreTokens:
+    """States 0 to n_states-1; those within a character come after those between characters.
+
+    start: the state before a text.
+    ends: bool[n_states]: whether a text may end there.
+    inside: bool[n_states]: states in which no token may end, since what is being read is one token as a whole.
+    whole: bool[n_states]: states at the end of such a token.
+    whole_ids: int32[n]: the ids that end in `whole` states, and nowhere else; other ids never do.
+    first: int32[n_states * 256 + 1]: where the arcs of (state, byte) begin, at state * 256 + byte.
+    arcs: int32[n_arcs, 2]: (bit, next state).
+    """
+
+    start: int
+    ends: Flags
+    inside: Flags
+    whole: Flags
+    whole_ids: IntArray
+    first: IntArray
+    arcs: IntArray
+
+    @property
+    def n_states(self) -> int:
+        """How many states."""
+        return len(self.ends)
+
+    def step(self, p: int, byte: int) -> tuple[tuple[int, int], ...]:
+        """The (bit, next state) pairs of a byte."""
+        low, high = self.first[p * 256 + byte], self.first[p * 256 + byte + 1]
+        return tuple((int(bit), int(state)) for bit, state in self.arcs[low:high])
+
+    def boundaries(self, text: bytes) -> list[int] | None:
+        """Offsets of a whole text's bytes before which a boundary lies, 0 among them; None: it is not valid UTF-8."""
+        heads: dict[int, tuple[int, int]] = {self.start: (0, 0)}
+        trail: list[dict[int, tuple[int, int]]] = []  # per byte: state -> (bit, state before)
+        for byte in text:
+            heads = {after: (bit, p) for p in heads for bit, after in self.step(p, byte)}
+            trail.append(heads)
+        last = [p for p in heads if self.ends[p]]
+        if len(last) != 1:
+            return None
+        found, p = [], last[0]
+        for at in range(len(text) - 1, -1, -1):
+            bit, p = trail[at][p]
+            if bit:
+                found.append(at)
+        return found[::-1]
+
+    @classmethod
+    def for_rules(
+        cls,
+        rules: TokenizationRules,
+        token_bytes: Sequence[bytes | None],
+        cache: ArrayCache | None = pre_tokens_cache,
+    ) -> PreTokens:
+        """The automaton of a tokenizer, its added tokens and tokens that are only a whole pre-token among it.
+
+        Args:
+            token_bytes: the vocabulary, by id.
+            cache: where made automata are kept; None for nowhere.
+
+        Raises:
+            VocabularyError: a pre-tokenizer that cannot be represented.
+        """
+        engine = _engine(rules)
+        added = _matched_in_text(rules, token_bytes)
+        whole = _whole_only(rules, token_bytes)
+        facts = [
+            rules.family,
+            engine_version(engine),
+            rules.pre_tokenizer,
+            sorted(added.items()),
+            sorted(whole.items()),
+        ]
+        key = hashlib.sha256(json.dumps(facts).encode()).hexdigest()
+        stored: Any = cache.load(key) if cache is not None else None
+        if stored is not None:
+            return cls(start=0, **stored)
+        automaton = byte_automaton(rules.pre_tokenizer, engine, sorted(added))
+        if whole:
+            automaton = with_whole_tokens(automaton, [token_bytes[i] or b"" for i in whole])
+        made = cls.of_automaton(automaton, [*added.values(), *whole])
+        if cache is not None:
+            cache.store(key, {name: getattr(made, name) for name in _ARRAYS})
+        return made
+
+    @classmethod
+    def of_steps(cls, steps: Sequence[Step], engine: Engine = "tokenizers", added: Sequence[str] = ()) -> PreTokens:
+        """The automaton of a pre-tokenizer's steps (as in TokenizationRules).
+
+        Args:
+            engine: whose patterns these are: the package that runs them, and is asked about its sets of code points.
+            added: contents of the added tokens that are matched in ordinary text.
+
+        Raises:
+            VocabularyError: a step that cannot be represented, or that loses text.
+        """
+        return cls.of_automaton(byte_automaton(steps, engine, added))
+
+    @classmethod
+    def of_automaton(cls, automaton: ByteAutomaton, whole_ids: Sequence[int] = ()) -> PreTokens:
+        """The tables of an automaton. States that no text reaches are left out."""
+        number = {0: 0}
+        order = [0]
+        for state in order:  # grows while it is worked off
+            for pairs in automaton.arcs[state].values():
+                for _, target in pairs:
+                    if target not in number:
+                        number[target] = len(number)
+                        order.append(target)
+        counts = np.zeros(len(order) * 256, np.int32)
+        flat: list[tuple[int, int]] = []
+        for i, state in enumerate(order):
+            for byte, pairs in sorted(automaton.arcs[state].items()):
+                counts[i * 256 + byte] = len(pairs)
+                flat += [(bit, number[target]) for bit, target in pairs]
+        first = np.zeros(len(counts) + 1, np.int32)
+        np.cumsum(counts, out=first[1:])
+        tags = np.array([automaton.tags[state] for state in order], np.int64)
+        return cls(
+            start=0,
+            ends=np.array([automaton.ends[state] for state in order], np.bool_),
+            inside=tags == INSIDE,
+            whole=tags == WHOLE,
+            whole_ids=np.array(sorted(whole_ids), np.int32),
+            first=first,
+            arcs=np.array(flat, np.int32).reshape(-1, 2),
+        )
+
+
+_ARRAYS = ("ends", "inside", "whole", "whole_ids", "first", "arcs")
+
+
+def _engine(rules: TokenizationRules) -> Engine:
+    """The tokenizers library writes a byte-level step; ranks (tiktoken, Tekken) come without one."""
+    if rules.family != "byte_level_bpe" or any(step[0] == "byte_level" for step in rules.pre_tokenizer):
+        return "tokenizers"
+    try:
+        import tiktoken  # noqa: F401
+    except ImportError:
+        return "regex"
+    return "tiktoken"
+
+
+def _matched_in_text(rules: TokenizationRules, token_bytes: Sequence[bytes | None]) -> dict[str, int]:
+    """The added tokens that text may hold. A literal "▁" in one stands for no blank, and is no text."""
+    return {
+        content: token.id
+        for content, token in rules.added.items()
+        if token.is_text and token.id < len(token_bytes) and token_bytes[token.id] == content.encode()
+    }
+
+
+def _whole_only(rules: TokenizationRules, token_bytes: Sequence[bytes | None]) -> dict[int, str]:
+    """The ids that merging does not give, with their bytes, where whole pre-tokens are looked up first."""
+    if not rules.ignore_merges:
+        return {}
+    added = {token.id for token in rules.added.values()}
+    reproduced = rules.reproduced(len(token_bytes))
+    return {
+        i: data.hex() for i, data in enumerate(token_bytes) if data is not None and not reproduced[i] and i not in added
+    }
