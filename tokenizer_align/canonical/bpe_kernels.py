@@ -1,8 +1,15 @@
-"""Byte pair encoding in Numba: one pre-token's symbols are merged, lowest rank first, leftmost first among equals.
+"""Byte pair encoding in Numba, and the test whether two tokens may stand side by side within one pre-token.
 
-That is the order of the tokenizers library, of SentencePiece and of tiktoken (checked against each). Merges are rows
-(left id, right id, result id) in order of rank; a table with open addressing finds the row of a pair. All kernels that
-call each other stand here; `tests/reference/plain_bpe.py` has the same functions in plain Python.
+One pre-token's symbols are merged, lowest rank first, leftmost first among equals: the order of the tokenizers
+library, of SentencePiece and of tiktoken (checked against each). Merges are rows (left id, right id, result id) in
+order of rank; a table with open addressing finds the row of a pair. A token's *tree* is how its own bytes merge; its
+*right spine* is the token, its right child, that one's right child and so on, each consumed by the merge above it. A
+pair is bad when some symbol on the right spine of the one merges with some on the left spine of the other before either
+is consumed: the first merge across the seam of a text happens exactly as in the pair alone.
+
+Time is a merge's *phase*, the largest rank among it and the merges below it. Where ranks rise within every token's tree
+it is the rank. Where they do not (at most 107 tokens of any tokenizer seen), several merges share a phase; what depends
+on their order is settled by encoding the pair. `tests/reference/plain_bpe.py` has the same functions in plain Python.
 """
 
 from __future__ import annotations
@@ -13,7 +20,19 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-__all__ = ["NO_ROW", "fill_merge_table", "find_merge", "last_merges", "merge_symbols", "merge_table"]
+__all__ = [
+    "NO_ROW",
+    "bad_row",
+    "encode_symbols",
+    "fill_merge_table",
+    "find_merge",
+    "is_bad_pair",
+    "last_merges",
+    "merge_phases",
+    "merge_symbols",
+    "merge_table",
+    "spine_index",
+]
 
 Array = npt.NDArray[Any]
 
@@ -125,3 +144,192 @@ def merge_table(merges: Array) -> tuple[Array, Array]:
     keys, rows = np.full(size, _EMPTY, np.int64), np.empty(size, np.int32)
     fill_merge_table(merges, keys, rows)
     return keys, rows
+
+
+@njit(cache=True, nogil=True)
+def encode_symbols(symbols: Array, merges: Array, keys: Array, rows: Array) -> Array:
+    """The ids that one pre-token's initial symbols (int32[n]) merge into."""
+    merged = symbols.copy()
+    following, pair = np.empty(len(symbols), np.int32), np.empty(len(symbols), np.int32)
+    left, _ = merge_symbols(merged, len(symbols), following, pair, merges, keys, rows)
+    return merged[:left]
+
+
+@njit(cache=True, nogil=True)
+def merge_phases(merges: Array, row_of: Array, phase: Array, shared: Array) -> None:
+    """phase[t]: of the merge that completes token t, -1 for an initial symbol; shared[p]: phase p has other merges.
+
+    row_of: int32[n_ids], row of the merge that completes a token, -1 for none. shared: bool[n_merges].
+    """
+    for t in range(len(row_of)):
+        phase[t] = row_of[t]
+    changed = True
+    while changed:
+        changed = False
+        for row in range(len(merges)):
+            t = merges[row, 2]
+            latest = max(phase[t], phase[merges[row, 0]], phase[merges[row, 1]])
+            if latest > phase[t]:
+                phase[t] = latest
+                changed = True
+    for row in range(len(merges)):
+        if phase[merges[row, 2]] > row:
+            shared[phase[merges[row, 2]]] = True
+
+
+@njit(cache=True, nogil=True)
+def spine_index(child: Array, phase: Array, n_merges: int) -> Any:
+    """Symbol -> the tokens on whose spine it stands, latest consumed first: (starts, tokens, consumed).
+
+    child: int32[n_ids], the next symbol down the spine (left or right child), -1 at its end. consumed: phase of the
+    merge above the symbol, NO_ROW where it is the token itself.
+    """
+    n_ids = len(child)
+    starts = np.zeros(n_ids + 1, np.int64)
+    n_consumed = np.zeros(n_merges + 2, np.int64)
+    total = 0
+    for t in range(n_ids):
+        symbol, when = t, n_merges
+        while symbol >= 0:
+            starts[symbol + 1] += 1
+            n_consumed[n_merges - when + 1] += 1
+            total += 1
+            when = phase[symbol]
+            symbol = child[symbol]
+    starts = np.cumsum(starts)
+    places = np.cumsum(n_consumed)
+    by_time_symbol = np.empty(total, np.int32)
+    by_time_token = np.empty(total, np.int32)
+    by_time = np.empty(total, np.int32)
+    for t in range(n_ids):
+        symbol, when = t, n_merges
+        while symbol >= 0:
+            place = places[n_merges - when]
+            places[n_merges - when] += 1
+            by_time_symbol[place], by_time_token[place] = symbol, t
+            by_time[place] = NO_ROW if when == n_merges else when
+            when = phase[symbol]
+            symbol = child[symbol]
+    tokens, consumed = np.empty(total, np.int32), np.empty(total, np.int32)
+    filled = starts.copy()
+    for i in range(total):
+        place = filled[by_time_symbol[i]]
+        filled[by_time_symbol[i]] += 1
+        tokens[place], consumed[place] = by_time_token[i], by_time[i]
+    return starts, tokens, consumed
+
+
+@njit(cache=True, nogil=True)
+def _spell(token: int, left: Array, right: Array, out: Array, n: int, stack: Array) -> int:
+    """Append a token's initial symbols to out[:n]; the new n."""
+    depth = 1
+    stack[0] = token
+    while depth:
+        depth -= 1
+        symbol = stack[depth]
+        if left[symbol] < 0:
+            out[n] = symbol
+            n += 1
+        else:
+            stack[depth], stack[depth + 1] = right[symbol], left[symbol]
+            depth += 2
+    return n
+
+
+@njit(cache=True, nogil=True)
+def _encodes_otherwise(
+    a: int, b: int, left: Array, right: Array, merges: Array, keys: Array, rows: Array, room: Array
+) -> Any:
+    """Whether merging the symbols of a and b gives anything but a, b. room: int32[3, twice the longest token + 2]."""
+    n = _spell(a, left, right, room[0], 0, room[1])
+    n = _spell(b, left, right, room[0], n, room[1])
+    n, _ = merge_symbols(room[0], n, room[1], room[2], merges, keys, rows)
+    return n != 2 or room[0, 0] != a or room[0, 1] != b
+
+
+@njit(cache=True, nogil=True)
+def is_bad_pair(
+    a: int,
+    b: int,
+    left: Array,
+    right: Array,
+    phase: Array,
+    shared: Array,
+    merges: Array,
+    keys: Array,
+    rows: Array,
+    room: Array,
+) -> bool:
+    """Whether a, b are never neighbours within a pre-token (both reproduced by their own bytes)."""
+    symbol, consumed = a, NO_ROW
+    while symbol >= 0:
+        other, other_consumed = b, NO_ROW
+        while other >= 0:
+            row = find_merge(keys, rows, symbol, other)
+            if row != NO_ROW:
+                when = phase[merges[row, 2]]
+                if when <= consumed and when <= other_consumed:
+                    # Equal to the merge above `other`: the same merge, and this one stands to its left.
+                    if when < consumed and (when < other_consumed or not shared[when]):
+                        return True
+                    if shared[when] and _encodes_otherwise(a, b, left, right, merges, keys, rows, room):
+                        return True
+            other_consumed = phase[other]
+            other = left[other]
+        consumed = phase[symbol]
+        symbol = right[symbol]
+    return False
+
+
+@njit(cache=True, nogil=True)
+def bad_row(
+    token: int,
+    is_right: bool,
+    left: Array,
+    right: Array,
+    phase: Array,
+    shared: Array,
+    merges: Array,
+    keys: Array,
+    rows: Array,
+    room: Array,
+    merge_starts: Array,
+    merge_rows: Array,
+    starts: Array,
+    tokens: Array,
+    consumed: Array,
+    out: Array,
+) -> None:
+    """Set the bits of all tokens that are bad beside `token`, on its right or on its left, in out: uint32[n_words].
+
+    merge_starts, merge_rows: the merges in which a symbol is the nearer part (left where is_right), by rising phase.
+    starts, tokens, consumed: `spine_index` of the other side.
+    """
+    n_tokens = 32 * len(out)
+    symbol, above = token, NO_ROW
+    while symbol >= 0:
+        for place in range(merge_starts[symbol], merge_starts[symbol + 1]):
+            row = merge_rows[place]
+            when = phase[merges[row, 2]]
+            if when > above:
+                break
+            is_tie = when == above
+            # At a tie of one merge with itself, the one further left is carried out first.
+            if is_tie and not shared[when] and is_right:
+                continue
+            other = merges[row, 1] if is_right else merges[row, 0]
+            for i in range(starts[other], starts[other + 1]):
+                if consumed[i] < when:
+                    break
+                if tokens[i] >= n_tokens:
+                    continue
+                if is_tie or consumed[i] == when:
+                    if shared[when]:
+                        a, b = (token, tokens[i]) if is_right else (tokens[i], token)
+                        if not _encodes_otherwise(a, b, left, right, merges, keys, rows, room):
+                            continue
+                    elif not is_right and consumed[i] == when:
+                        continue
+                out[tokens[i] >> 5] |= np.uint32(1) << np.uint32(tokens[i] & 31)
+        above = phase[symbol]
+        symbol = right[symbol] if is_right else left[symbol]

@@ -1,0 +1,161 @@
+"""Which tokens may stand side by side within one pre-token: single pairs, and whole rows for masks.
+
+A sequence of tokens inside a pre-token is what byte pair encoding writes exactly when each token is what its own bytes
+give, and every adjacent pair is what the pair's bytes give. `Pairs` answers both, from the trees of merges and without
+encoding (kernels and argument: `bpe_kernels`). For SentencePiece, byte pieces spell one character that has no piece:
+what two neighbours can show of that is part of the pair test, the rest is the judge's.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from tokenizer_align.canonical import bpe_kernels as kernels
+from tokenizer_align.canonical.byte_pieces import BytePieces
+from tokenizer_align.canonical.rules import TokenizationRules
+from tokenizer_align.canonical.symbols import Symbols
+
+__all__ = ["Pairs"]
+
+Words = npt.NDArray[np.uint32]
+
+_MAX_PAIRS = 1 << 18
+
+
+class Pairs:
+    """The pair test of one tokenizer; shared between threads.
+
+    n_words: of a row, ceil(n_rows / 32); token t is bit t & 31 of word t >> 5.
+    never: uint32[n_words], tokens that stand in no canonical tokenization, whatever is around them.
+    whole_only: ids that are canonical only as a whole pre-token (Llama 3: 588; only with `ignore_merges`).
+    """
+
+    def __init__(
+        self,
+        rules: TokenizationRules,
+        token_bytes: Sequence[bytes | None],
+        n_rows: int | None = None,
+        max_row_bytes: int = 64 << 20,
+    ) -> None:
+        """Args:
+        token_bytes: bytes per id, None for ids that are no text.
+        n_rows: rows of the model's output.
+        max_row_bytes: bound of the rows kept.
+
+        Raises:
+            ValueError: a Unigram tokenizer, for which pairs decide nothing.
+        """
+        if rules.family == "unigram":
+            raise ValueError("a Unigram tokenizer has no merges; pairs of tokens decide nothing there")
+        self.rules = rules
+        self.n_rows = len(token_bytes) if n_rows is None else n_rows
+        self.n_words = (self.n_rows + 31) // 32
+        self._max_rows = max(16, max_row_bytes // max(1, 4 * self.n_words))
+        self._rows: OrderedDict[tuple[int, bool], Words] = OrderedDict()
+        self._known: dict[int, bool] = {}
+        self.symbols = Symbols.of_rules(rules)
+        merges = rules.merges
+        highest = max((int(ids.max()) for ids in (merges, rules.initial, rules.byte_ids) if ids.size), default=0)
+        self._n_ids = n_ids = max(self.n_rows, len(token_bytes), highest + 1)
+        longest = max(map(len, filter(None, token_bytes)), default=1)
+        self._room_shape = (3, 2 * longest + 4)
+        row_of = np.full(n_ids, -1, np.int32)
+        row_of[merges[:, 2]] = np.arange(len(merges), dtype=np.int32)
+        self._left, self._right = np.full(n_ids, -1, np.int32), np.full(n_ids, -1, np.int32)
+        self._left[merges[:, 2]], self._right[merges[:, 2]] = merges[:, 0], merges[:, 1]
+        self._phase, self._shared = np.empty(n_ids, np.int32), np.zeros(max(1, len(merges)), np.bool_)
+        kernels.merge_phases(merges, row_of, self._phase, self._shared)
+        self._keys, self._merge_rows = self.symbols.keys, self.symbols.rows
+        # Of the left neighbour's right spine, and of the right neighbour's left spine.
+        self._on_right_spine = kernels.spine_index(self._right, self._phase, len(merges))
+        self._on_left_spine = kernels.spine_index(self._left, self._phase, len(merges))
+        self._merges_of_left = _by_symbol(merges[:, 0], self._phase[merges[:, 2]], n_ids)
+        self._merges_of_right = _by_symbol(merges[:, 1], self._phase[merges[:, 2]], n_ids)
+        self.byte_pieces = BytePieces(rules, self.symbols.of_code)
+        self.never, self.whole_only = self._settle_tokens(token_bytes)
+        self._whole = {token_bytes[i]: i for i in self.whole_only}
+
+    def is_bad(self, a: int, b: int) -> bool:
+        """Whether `a` followed by `b` within one pre-token is never canonical; 0.1 µs when asked before."""
+        key = (a << 32) | b
+        known = self._known.get(key)
+        if known is None:
+            known = self._test(a, b)
+            if len(self._known) >= _MAX_PAIRS:
+                self._known.clear()
+            self._known[key] = known
+        return known
+
+    def bad_right(self, a: int) -> Words:
+        """The tokens b for which (a, b) is bad, packed: uint32[n_words], not to be written to."""
+        return self._row(a, True)
+
+    def bad_left(self, b: int) -> Words:
+        """The tokens a for which (a, b) is bad, packed: uint32[n_words], not to be written to."""
+        return self._row(b, False)
+
+    def encode_pre_token(self, data: bytes) -> list[int]:
+        """What byte pair encoding writes for one pre-token (for SentencePiece: a text between added tokens).
+
+        Bytes that no token can write are left out, as the tokenizers library does.
+        """
+        whole = self._whole.get(data)
+        return self.symbols.encode(data) if whole is None else [whole]
+
+    def _test(self, a: int, b: int) -> bool:
+        if self.byte_pieces.is_bad(a, b):
+            return True
+        room = np.empty(self._room_shape, np.int32)
+        tables = (self._left, self._right, self._phase, self._shared, self.rules.merges, self._keys, self._merge_rows)
+        return bool(kernels.is_bad_pair(a, b, *tables, room))
+
+    def _row(self, token: int, is_right: bool) -> Words:
+        known = self._rows.get((token, is_right))
+        if known is not None:
+            return known
+        row = (self.byte_pieces.bad_right if is_right else self.byte_pieces.bad_left)(token, self.n_rows)
+        kernels.bad_row(
+            token,
+            is_right,
+            *(self._left, self._right, self._phase, self._shared, self.rules.merges, self._keys, self._merge_rows),
+            np.empty(self._room_shape, np.int32),
+            *(self._merges_of_left if is_right else self._merges_of_right),
+            *(self._on_left_spine if is_right else self._on_right_spine),
+            row,
+        )
+        row.flags.writeable = False
+        self._rows[(token, is_right)] = row
+        while len(self._rows) > self._max_rows:
+            self._rows.popitem(last=False)
+        return row
+
+    def _settle_tokens(self, token_bytes: Sequence[bytes | None]) -> tuple[Words, frozenset[int]]:
+        """(never, whole_only): tokens with bytes that merging their bytes does not give."""
+        rules = self.rules
+        given = rules.reproduced(len(token_bytes))
+        has_bytes = np.fromiter(map(bool, token_bytes), np.bool_, len(token_bytes))
+        matched_whole = [token.id for token in rules.added.values() if token.is_text and token.id < len(given)]
+        given[matched_whole] = True
+        given[[i for i in self.byte_pieces.impossible if i < len(given)]] = False
+        lost = np.flatnonzero(has_bytes & ~given)
+        whole_only = frozenset(int(i) for i in lost) if rules.ignore_merges else frozenset()
+        never = np.zeros(32 * self.n_words, np.bool_)
+        if not rules.ignore_merges:
+            never[lost[lost < self.n_rows]] = True
+        packed = np.packbits(never, bitorder="little").view(np.uint32)
+        packed.flags.writeable = False
+        return packed, whole_only
+
+
+def _by_symbol(
+    symbols: npt.NDArray[np.int32], phases: npt.NDArray[np.int32], n_ids: int
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
+    """Symbol -> rows of the merges it is part of, by rising phase: (starts: int64[n_ids + 1], rows: int32[n])."""
+    rows = np.argsort(symbols.astype(np.int64) << 32 | phases).astype(np.int32)
+    starts = np.zeros(n_ids + 1, np.int64)
+    np.cumsum(np.bincount(symbols, minlength=n_ids), out=starts[1:])
+    return starts, rows

@@ -1,0 +1,61 @@
+"""The symbols that merging starts from, and encoding with our own byte pair encoder.
+
+Byte-level: one symbol a byte. SentencePiece: one a character, or one a byte of a character that has no piece.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tokenizer_align.canonical.bpe_kernels import encode_symbols, merge_table
+from tokenizer_align.canonical.rules import TokenizationRules
+
+__all__ = ["Symbols"]
+
+IntArray = npt.NDArray[np.int32]
+_BLANK = 0x2581  # "▁"
+
+
+@dataclass(frozen=True, slots=True)
+class Symbols:
+    """Initial symbols and merges of one tokenizer, ready to encode.
+
+    of_code: byte (byte-level) or code point -> id. keys, rows: `bpe_kernels.merge_table` of the merges.
+    """
+
+    rules: TokenizationRules
+    of_code: dict[int, int]
+    keys: npt.NDArray[Any]
+    rows: npt.NDArray[Any]
+
+    @classmethod
+    def of_rules(cls, rules: TokenizationRules) -> Symbols:
+        """Build the tables (0.1 s at most)."""
+        of_code = dict(zip(rules.initial[:, 0].tolist(), rules.initial[:, 1].tolist(), strict=True))
+        if rules.family != "byte_level_bpe" and 0x20 in of_code:
+            of_code[_BLANK] = of_code[0x20]
+        return cls(rules, of_code, *merge_table(rules.merges))
+
+    def spell(self, data: bytes) -> IntArray:
+        """The symbols of a text: int32[n]; what no symbol can write is left out."""
+        if self.rules.family == "byte_level_bpe":
+            ids = [self.of_code.get(byte, -1) for byte in data]
+        else:
+            ids = []
+            for character in data.decode("utf-8", "surrogateescape"):
+                known = self.of_code.get(ord(character))
+                if known is None:
+                    spelled = character.encode("utf-8", "surrogateescape")
+                    ids.extend(int(self.rules.byte_ids[byte]) for byte in spelled)
+                else:
+                    ids.append(known)
+        return np.array([i for i in ids if i >= 0], dtype=np.int32)
+
+    def encode(self, data: bytes) -> list[int]:
+        """What merging the symbols of one pre-token gives."""
+        symbols = self.spell(data)
+        return encode_symbols(symbols, self.rules.merges, self.keys, self.rows).tolist() if len(symbols) else []
