@@ -16,25 +16,30 @@ __all__ = ["plain_bad_row", "plain_encode", "plain_is_bad_pair", "plain_last_mer
 Merges = Sequence[Sequence[int]] | npt.NDArray
 
 
-def plain_encode(symbols: Sequence[int], merges: Merges) -> tuple[list[int], int | None]:
-    """(what the symbols merge into, row of the last merge): lowest row first, leftmost first."""
+def plain_encode(
+    symbols: Sequence[int], merges: Merges, ranks: Sequence[int] | npt.NDArray | None = None
+) -> tuple[list[int], int | None]:
+    """(what the symbols merge into, row of the last merge): lowest rank (else row) first, leftmost first."""
     rows = {}
     for row, (left, right, result) in enumerate(merges):
         rows.setdefault((int(left), int(right)), (row, int(result)))
     symbols, last = list(symbols), None
     while True:
-        offers = [(rows[pair][0], i) for i, pair in enumerate(pairwise(symbols)) if pair in rows]
+        at = [(i, rows[pair][0]) for i, pair in enumerate(pairwise(symbols)) if pair in rows]
+        offers = [(int(row if ranks is None else ranks[row]), i, row) for i, row in at]
         if not offers:
             return symbols, last
-        last, place = min(offers)
+        _, place, last = min(offers)
         symbols[place : place + 2] = [rows[symbols[place], symbols[place + 1]][1]]
 
 
-def plain_last_merges(spelled: dict[int, Sequence[int]], merges: Merges) -> dict[int, int]:
+def plain_last_merges(
+    spelled: dict[int, Sequence[int]], merges: Merges, ranks: Sequence[int] | None = None
+) -> dict[int, int]:
     """Token -> row of the merge that completes it; without tokens that encoding their symbols does not give."""
     found = {}
     for token, symbols in spelled.items():
-        merged, last = plain_encode(symbols, merges)
+        merged, last = plain_encode(symbols, merges, ranks)
         if merged == [token] and last is not None:
             found[token] = last
     return found
@@ -46,13 +51,15 @@ def spell(token: int, merges: Merges) -> list[int]:
     return [s for part in parts[token] for s in spell(part, merges)] if token in parts else [token]
 
 
-def plain_is_bad_pair(a: int, b: int, merges: Merges) -> bool:
+def plain_is_bad_pair(a: int, b: int, merges: Merges, ranks: npt.NDArray | None = None) -> bool:
     """Whether encoding the symbols of a and b gives anything but a, b."""
-    return plain_encode([*spell(a, merges), *spell(b, merges)], merges)[0] != [a, b]
+    return plain_encode([*spell(a, merges), *spell(b, merges)], merges, ranks)[0] != [a, b]
 
 
-def plain_bad_row(token: int, is_right: bool, ids: Sequence[int], merges: Merges) -> set[int]:
+def plain_bad_row(
+    token: int, is_right: bool, ids: Sequence[int], merges: Merges, ranks: npt.NDArray | None = None
+) -> set[int]:
     """The ids that are bad on the right (or left) of a token."""
     if is_right:
-        return {b for b in ids if plain_is_bad_pair(token, b, merges)}
-    return {a for a in ids if plain_is_bad_pair(a, token, merges)}
+        return {b for b in ids if plain_is_bad_pair(token, b, merges, ranks)}
+    return {a for a in ids if plain_is_bad_pair(a, token, merges, ranks)}

@@ -2,13 +2,14 @@
 
 One pre-token's symbols are merged, lowest rank first, leftmost first among equals: the order of the tokenizers
 library, of SentencePiece and of tiktoken (checked against each). Merges are rows (left id, right id, result id) in
-order of rank; a table with open addressing finds the row of a pair. A token's *tree* is how its own bytes merge; its
-*right spine* is the token, its right child, that one's right child and so on, each consumed by the merge above it. A
-pair is bad when some symbol on the right spine of the one merges with some on the left spine of the other before either
-is consumed: the first merge across the seam of a text happens exactly as in the pair alone.
+order of rank (`ranks`, equal where merges tie); a table with open addressing finds the row of a pair. A token's *tree*
+is how its own bytes merge; its *right spine* is the token, its right child, that one's right child and so on, each
+consumed by the merge above it. A pair is bad when some symbol on the right spine of the one merges with some on the
+left spine of the other before either is consumed: the first merge across the seam of a text happens exactly as in the
+pair alone.
 
 Time is a merge's *phase*, the largest rank among it and the merges below it. Where ranks rise within every token's tree
-it is the rank. Where they do not (at most 107 tokens of any tokenizer seen), several merges share a phase; what depends
+it is the rank. Where they do not (at most 107 tokens of any tokenizer seen) or ranks tie, several merges share a phase; what depends
 on their order is settled by encoding the pair. `tests/reference/plain_bpe.py` has the same functions in plain Python.
 """
 
@@ -76,7 +77,7 @@ def find_merge(keys: Array, rows: Array, left: int, right: int) -> int:
 
 @njit(cache=True, nogil=True)
 def merge_symbols(
-    symbols: Array, n: int, following: Array, pair: Array, merges: Array, keys: Array, rows: Array
+    symbols: Array, n: int, following: Array, pair: Array, merges: Array, ranks: Array, keys: Array, rows: Array
 ) -> Any:
     """Merge `symbols[:n]` in place; (how many are left, row of the last merge or NO_ROW).
 
@@ -87,17 +88,17 @@ def merge_symbols(
         pair[i] = find_merge(keys, rows, symbols[i], symbols[i + 1]) if i + 1 < n else NO_ROW
     last = NO_ROW
     while True:
-        best, before_best, best_row, before, i = -1, -1, NO_ROW, -1, 0
+        best, before_best, best_rank, before, i = -1, -1, NO_ROW, -1, 0
         while i < n:
-            if pair[i] < best_row:
-                best, before_best, best_row = i, before, pair[i]
+            if pair[i] != NO_ROW and ranks[pair[i]] < best_rank:
+                best, before_best, best_rank = i, before, ranks[pair[i]]
             before = i
             i = following[i]
         if best < 0:
             break
-        last = best_row
+        last = pair[best]
         after = following[following[best]]
-        symbols[best] = merges[best_row, 2]
+        symbols[best] = merges[last, 2]
         following[best] = after
         pair[best] = find_merge(keys, rows, symbols[best], symbols[after]) if after < n else NO_ROW
         if before_best >= 0:
@@ -111,7 +112,9 @@ def merge_symbols(
 
 
 @njit(cache=True, nogil=True)
-def last_merges(flat: Array, starts: Array, ids: Array, merges: Array, keys: Array, rows: Array, out: Array) -> None:
+def last_merges(
+    flat: Array, starts: Array, ids: Array, merges: Array, ranks: Array, keys: Array, rows: Array, out: Array
+) -> None:
     """For each token k, spelled by the symbols flat[starts[k]:starts[k + 1]]: out[k] is the row that completes it.
 
     NO_ROW where merging its symbols does not end in ids[k] alone (or it has one symbol, and needs no merge).
@@ -133,7 +136,7 @@ def last_merges(flat: Array, starts: Array, ids: Array, merges: Array, keys: Arr
             is_spelled &= symbols[i] >= 0
         if not is_spelled:
             continue
-        left, last = merge_symbols(symbols, n, following, pair, merges, keys, rows)
+        left, last = merge_symbols(symbols, n, following, pair, merges, ranks, keys, rows)
         if left == 1 and symbols[0] == ids[k]:
             out[k] = last
 
@@ -147,22 +150,25 @@ def merge_table(merges: Array) -> tuple[Array, Array]:
 
 
 @njit(cache=True, nogil=True)
-def encode_symbols(symbols: Array, merges: Array, keys: Array, rows: Array) -> Array:
+def encode_symbols(symbols: Array, merges: Array, ranks: Array, keys: Array, rows: Array) -> Array:
     """The ids that one pre-token's initial symbols (int32[n]) merge into."""
     merged = symbols.copy()
     following, pair = np.empty(len(symbols), np.int32), np.empty(len(symbols), np.int32)
-    left, _ = merge_symbols(merged, len(symbols), following, pair, merges, keys, rows)
+    left, _ = merge_symbols(merged, len(symbols), following, pair, merges, ranks, keys, rows)
     return merged[:left]
 
 
 @njit(cache=True, nogil=True)
-def merge_phases(merges: Array, row_of: Array, phase: Array, shared: Array) -> None:
-    """phase[t]: of the merge that completes token t, -1 for an initial symbol; shared[p]: phase p has other merges.
+def merge_phases(merges: Array, ranks: Array, phase: Array, shared: Array) -> None:
+    """phase[t]: of the merge that completes token t, -1 where it has none; shared[p]: phase p has several merges.
 
-    row_of: int32[n_ids], row of the merge that completes a token, -1 for none. shared: bool[n_merges].
+    phase: int32[n_ids]. shared: bool[n_merges], all False.
     """
-    for t in range(len(row_of)):
-        phase[t] = row_of[t]
+    phase[:] = -1
+    for row in range(len(merges)):
+        phase[merges[row, 2]] = ranks[row]
+        if row > 0 and ranks[row] == ranks[row - 1]:
+            shared[ranks[row]] = True
     changed = True
     while changed:
         changed = False
@@ -173,7 +179,7 @@ def merge_phases(merges: Array, row_of: Array, phase: Array, shared: Array) -> N
                 phase[t] = latest
                 changed = True
     for row in range(len(merges)):
-        if phase[merges[row, 2]] > row:
+        if phase[merges[row, 2]] > ranks[row]:
             shared[phase[merges[row, 2]]] = True
 
 
@@ -238,12 +244,12 @@ def _spell(token: int, left: Array, right: Array, out: Array, n: int, stack: Arr
 
 @njit(cache=True, nogil=True)
 def _encodes_otherwise(
-    a: int, b: int, left: Array, right: Array, merges: Array, keys: Array, rows: Array, room: Array
+    a: int, b: int, left: Array, right: Array, merges: Array, ranks: Array, keys: Array, rows: Array, room: Array
 ) -> Any:
     """Whether merging the symbols of a and b gives anything but a, b. room: int32[3, twice the longest token + 2]."""
     n = _spell(a, left, right, room[0], 0, room[1])
     n = _spell(b, left, right, room[0], n, room[1])
-    n, _ = merge_symbols(room[0], n, room[1], room[2], merges, keys, rows)
+    n, _ = merge_symbols(room[0], n, room[1], room[2], merges, ranks, keys, rows)
     return n != 2 or room[0, 0] != a or room[0, 1] != b
 
 
@@ -256,6 +262,7 @@ def is_bad_pair(
     phase: Array,
     shared: Array,
     merges: Array,
+    ranks: Array,
     keys: Array,
     rows: Array,
     room: Array,
@@ -272,7 +279,7 @@ def is_bad_pair(
                     # Equal to the merge above `other`: the same merge, and this one stands to its left.
                     if when < consumed and (when < other_consumed or not shared[when]):
                         return True
-                    if shared[when] and _encodes_otherwise(a, b, left, right, merges, keys, rows, room):
+                    if shared[when] and _encodes_otherwise(a, b, left, right, merges, ranks, keys, rows, room):
                         return True
             other_consumed = phase[other]
             other = left[other]
@@ -290,6 +297,7 @@ def bad_row(
     phase: Array,
     shared: Array,
     merges: Array,
+    ranks: Array,
     keys: Array,
     rows: Array,
     room: Array,
@@ -326,7 +334,7 @@ def bad_row(
                 if is_tie or consumed[i] == when:
                     if shared[when]:
                         a, b = (token, tokens[i]) if is_right else (tokens[i], token)
-                        if not _encodes_otherwise(a, b, left, right, merges, keys, rows, room):
+                        if not _encodes_otherwise(a, b, left, right, merges, ranks, keys, rows, room):
                             continue
                     elif not is_right and consumed[i] == when:
                         continue

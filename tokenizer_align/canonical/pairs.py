@@ -63,13 +63,12 @@ class Pairs:
         self._n_ids = n_ids = max(self.n_rows, len(token_bytes), highest + 1)
         longest = max(map(len, filter(None, token_bytes)), default=1)
         self._room_shape = (3, 2 * longest + 4)
-        row_of = np.full(n_ids, -1, np.int32)
-        row_of[merges[:, 2]] = np.arange(len(merges), dtype=np.int32)
         self._left, self._right = np.full(n_ids, -1, np.int32), np.full(n_ids, -1, np.int32)
         self._left[merges[:, 2]], self._right[merges[:, 2]] = merges[:, 0], merges[:, 1]
         self._phase, self._shared = np.empty(n_ids, np.int32), np.zeros(max(1, len(merges)), np.bool_)
-        kernels.merge_phases(merges, row_of, self._phase, self._shared)
-        self._keys, self._merge_rows = self.symbols.keys, self.symbols.rows
+        kernels.merge_phases(merges, self.symbols.ranks, self._phase, self._shared)
+        merging = (merges, self.symbols.ranks, self.symbols.keys, self.symbols.rows)
+        self._tables = (self._left, self._right, self._phase, self._shared, *merging)
         # Of the left neighbour's right spine, and of the right neighbour's left spine.
         self._on_right_spine = kernels.spine_index(self._right, self._phase, len(merges))
         self._on_left_spine = kernels.spine_index(self._left, self._phase, len(merges))
@@ -110,8 +109,7 @@ class Pairs:
         if self.byte_pieces.is_bad(a, b):
             return True
         room = np.empty(self._room_shape, np.int32)
-        tables = (self._left, self._right, self._phase, self._shared, self.rules.merges, self._keys, self._merge_rows)
-        return bool(kernels.is_bad_pair(a, b, *tables, room))
+        return bool(kernels.is_bad_pair(a, b, *self._tables, room))
 
     def _row(self, token: int, is_right: bool) -> Words:
         known = self._rows.get((token, is_right))
@@ -121,7 +119,7 @@ class Pairs:
         kernels.bad_row(
             token,
             is_right,
-            *(self._left, self._right, self._phase, self._shared, self.rules.merges, self._keys, self._merge_rows),
+            *self._tables,
             np.empty(self._room_shape, np.int32),
             *(self._merges_of_left if is_right else self._merges_of_right),
             *(self._on_left_spine if is_right else self._on_right_spine),

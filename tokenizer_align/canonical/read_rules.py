@@ -55,14 +55,15 @@ def rules_of_backend(data: dict[str, Any], is_byte_level: bool, text_ids: set[in
         initial = _characters(vocab)
         table = _table((ord(BLANK) if code == 0x20 else code, i) for code, i in initial)
         byte_ids = _byte_ids(vocab) if model.get("byte_fallback") else _NO_BYTES
-    merges = [_pair(merge) for merge in model["merges"]]
+    pairs = [_pair(merge) for merge in model["merges"]]
     rows = np.array(
-        [(vocab[left], vocab[right], vocab[left + right]) for left, right in merges], dtype=np.int32
+        [(vocab[left], vocab[right], vocab[left + right]) for left, right in pairs], dtype=np.int32
     ).reshape(-1, 3)
-    pieces = list(vocab)
+    ids = np.fromiter(vocab.values(), np.int32, len(vocab))
+    merges, _ = _carried_out(rows, list(vocab), ids, table)
     return TokenizationRules(
         family="byte_level_bpe" if is_byte_level else "sentencepiece_bpe",
-        merges=_carried_out(rows, pieces, np.fromiter(vocab.values(), np.int32, len(vocab)), table),
+        merges=merges,
         initial=_sorted_rows(initial),
         byte_ids=byte_ids,
         ignore_merges=bool(model.get("ignore_merges")),
@@ -89,7 +90,7 @@ def rules_of_ranks(
     rows = rows[np.argsort(rows[:, 2], kind="stable")]
     initial = [(byte, ranks.get(bytes([byte]), -1)) for byte in range(256)]
     pieces = [token.decode("latin-1") for token in ranks]
-    merges = _carried_out(rows, pieces, np.fromiter(ranks.values(), np.int32, len(ranks)), _table(initial))
+    merges, _ = _carried_out(rows, pieces, np.fromiter(ranks.values(), np.int32, len(ranks)), _table(initial))
     initial_rows = _sorted_rows(initial)
     initial_rows[:, 1] += first_id
     return TokenizationRules(
@@ -123,11 +124,16 @@ def rules_of_pieces(
                     splits.append((-scores[i], left, right, i))
     splits.sort()
     rows = np.array([split[1:] for split in splits], dtype=np.int32).reshape(-1, 3)
+    _, ranks = np.unique([split[0] for split in splits], return_inverse=True)
     initial = _characters(pieces)
     table = _table((ord(BLANK) if code == 0x20 else code, i) for code, i in initial)
+    ids = np.fromiter(pieces.values(), np.int32, len(pieces))
+    merges, kept = _carried_out(rows, list(pieces), ids, table, ranks.astype(np.int32))
+    _, dense = np.unique(kept, return_inverse=True)
     return TokenizationRules(
         family="sentencepiece_bpe",
-        merges=_carried_out(rows, list(pieces), np.fromiter(pieces.values(), np.int32, len(pieces)), table),
+        merges=merges,
+        ranks=dense.astype(np.int32),
         initial=_sorted_rows(initial),
         byte_ids=byte_ids,
         ignore_merges=False,
@@ -161,8 +167,10 @@ def _unigram_rules(
     )
 
 
-def _carried_out(merges: IntArray, pieces: list[str], ids: IntArray, table: IntArray) -> IntArray:
-    """The merges that complete a token when its own symbols are merged, in order of rank: int32[n, 3]."""
+def _carried_out(
+    merges: IntArray, pieces: list[str], ids: IntArray, table: IntArray, ranks: IntArray | None = None
+) -> tuple[IntArray, IntArray]:
+    """The merges that complete a token when its own symbols are merged, and their ranks: (int32[n, 3], int32[n])."""
     from tokenizer_align.canonical.bpe_kernels import NO_ROW, last_merges, merge_table
 
     codes = np.frombuffer("".join(pieces).encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
@@ -170,8 +178,11 @@ def _carried_out(merges: IntArray, pieces: list[str], ids: IntArray, table: IntA
     np.cumsum([len(piece) for piece in pieces], out=starts[1:])
     last = np.empty(len(pieces), np.int32)
     keys, rows = merge_table(merges)
-    last_merges(table[codes], starts, ids, merges, keys, rows, last)
-    return np.ascontiguousarray(merges[np.sort(last[last != NO_ROW])])
+    if ranks is None:
+        ranks = np.arange(len(merges), dtype=np.int32)
+    last_merges(table[codes], starts, ids, merges, ranks, keys, rows, last)
+    kept = np.sort(last[last != NO_ROW])
+    return np.ascontiguousarray(merges[kept]), ranks[kept]
 
 
 def _table(pairs: Any) -> IntArray:

@@ -22,19 +22,21 @@ Family = Literal["byte_level_bpe", "sentencepiece_bpe", "unigram"]
 Step = tuple[str | bool | int, ...]
 IntArray = npt.NDArray[np.int32]
 
-_ARRAYS = ("merges", "initial", "byte_ids", "scores")
+_ARRAYS = ("merges", "ranks", "initial", "byte_ids", "scores")
 
 
 class AddedToken(NamedTuple):
     """A token that is matched whole in the text before anything else.
 
     special: whether the tokenizer calls it special. is_text: whether its id has bytes in the vocabulary (an ordinary
-    text that is merely matched whole); other added tokens are no text, and a text that spells one is never canonical.
+    text that is merely matched whole). is_matched: whether encoding finds it in a text; a text that spells one which is
+    no text is then never canonical (tiktoken and SentencePiece spell their special tokens as any other text).
     """
 
     id: int
     special: bool
     is_text: bool
+    is_matched: bool = True
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -43,6 +45,8 @@ class TokenizationRules:
 
     merges: int32[n_merges, 3]: (left id, right id, result id), row = rank. Only the merge that completes each token
         when its own bytes are encoded; no other merge of a result is ever carried out, whatever stands around it.
+    ranks: int32[n_merges], rising; equal where merges tie (pieces of equal score): then the leftmost goes first. Empty:
+        the row is the rank.
     initial: int32[n, 2]: (byte, id) of the symbols that merging starts from, for byte-level BPE; else (code point, id)
         of the pieces of one character, a blank as 0x20; ascending.
     byte_ids: int32[256]: id of the byte piece "<0xNN>" that spells part of a character without a piece; -1: none.
@@ -66,6 +70,12 @@ class TokenizationRules:
     scores: npt.NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
     unknown_score: float = 0.0
     normalizer: str | None = None
+    ranks: IntArray = field(default_factory=lambda: np.empty(0, np.int32))
+
+    @property
+    def row_ranks(self) -> IntArray:
+        """The rank of every row of `merges`: int32[n_merges]."""
+        return self.ranks if len(self.ranks) else np.arange(len(self.merges), dtype=np.int32)
 
     @property
     def fingerprint(self) -> str:

@@ -24,11 +24,13 @@ _BLANK = 0x2581  # "▁"
 class Symbols:
     """Initial symbols and merges of one tokenizer, ready to encode.
 
-    of_code: byte (byte-level) or code point -> id. keys, rows: `bpe_kernels.merge_table` of the merges.
+    of_code: byte (byte-level) or code point -> id.
+    ranks, keys, rows: of the merges, see `bpe_kernels.merge_table`.
     """
 
     rules: TokenizationRules
     of_code: dict[int, int]
+    ranks: IntArray
     keys: npt.NDArray[Any]
     rows: npt.NDArray[Any]
 
@@ -38,7 +40,7 @@ class Symbols:
         of_code = dict(zip(rules.initial[:, 0].tolist(), rules.initial[:, 1].tolist(), strict=True))
         if rules.family != "byte_level_bpe" and 0x20 in of_code:
             of_code[_BLANK] = of_code[0x20]
-        return cls(rules, of_code, *merge_table(rules.merges))
+        return cls(rules, of_code, rules.row_ranks, *merge_table(rules.merges))
 
     def spell(self, data: bytes) -> IntArray:
         """The symbols of a text: int32[n]; what no symbol can write is left out."""
@@ -58,4 +60,7 @@ class Symbols:
     def encode(self, data: bytes) -> list[int]:
         """What merging the symbols of one pre-token gives."""
         symbols = self.spell(data)
-        return encode_symbols(symbols, self.rules.merges, self.keys, self.rows).tolist() if len(symbols) else []
+        if not len(symbols):
+            return []
+        ids: list[int] = encode_symbols(symbols, self.rules.merges, self.ranks, self.keys, self.rows).tolist()
+        return ids

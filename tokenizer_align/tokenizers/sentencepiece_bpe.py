@@ -106,7 +106,7 @@ def _rules(processor: Any, added: dict[str, int]) -> TokenizationRules:
         elif piece not in added and not processor.is_unused(i):
             pieces[piece] = i
     scores = [float(processor.get_score(i)) for i in range(n_pieces)]
-    tokens = {content: AddedToken(i, True, False) for content, i in added.items()}
+    tokens = {content: AddedToken(i, True, False, is_matched=False) for content, i in added.items()}
     return rules_of_pieces(pieces, scores, byte_ids, tokens)
 
 

@@ -41,5 +41,5 @@ def rank_rules(
     """The rules of an encoding whose special tokens are no text; ids are ranks plus `first_id`."""
     from tokenizer_align.canonical.read_rules import rules_of_ranks
 
-    added = {content: AddedToken(i, True, False) for content, i in special.items()}
+    added = {content: AddedToken(i, True, False, is_matched=False) for content, i in special.items()}
     return rules_of_ranks(ranks, pattern, added, first_id)

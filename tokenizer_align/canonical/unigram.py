@@ -1,0 +1,69 @@
+"""Unigram: of all ways to write a pre-token, the one whose pieces have the highest sum of scores (Kudo, 1804.10959).
+
+Pairs decide nothing here, so a pre-token is judged as a whole: Viterbi's path over its characters, as the tokenizers
+library runs it (the same order of candidates and the same additions, since sums of floats tie and round). A stretch of
+characters without a piece is one unknown, spelled in byte pieces.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+from tokenizer_align.canonical.rules import TokenizationRules
+
+__all__ = ["Unigram"]
+
+_MAX_WORDS = 1 << 16
+
+
+class Unigram:
+    """Encodes single pre-tokens of a Unigram tokenizer."""
+
+    def __init__(self, rules: TokenizationRules, token_bytes: Sequence[bytes | None]) -> None:
+        self._token_bytes = token_bytes
+        self._byte_ids = [int(i) for i in rules.byte_ids]
+        self._unknown_score = rules.unknown_score
+        scores = rules.scores.tolist()
+        self._pieces: dict[str, tuple[int, float]] = {}
+        for i, data in enumerate(token_bytes[: len(scores)]):
+            if data and scores[i] == scores[i]:  # NaN: no piece
+                self._pieces[data.decode()] = (i, scores[i])
+        self._longest = max(map(len, self._pieces), default=1)
+        self._is_best = lru_cache(maxsize=_MAX_WORDS)(self._compare)
+
+    def is_best(self, ids: tuple[int, ...]) -> bool:
+        """Whether these ids are what encoding their bytes as one pre-token gives."""
+        return self._is_best(ids)
+
+    def encode(self, text: str) -> list[int]:
+        """The ids of one pre-token (blanks are blanks)."""
+        n = len(text)
+        best: list[tuple[float, int, int]] = [(0.0, -1, -1)] + [(0.0, -1, -1)] * n  # score, start, id; start -1: none
+        for start in range(n):
+            base = best[start][0]
+            has_single = False
+            for stop in range(start + 1, min(n, start + self._longest) + 1):
+                known = self._pieces.get(text[start:stop])
+                if known is None:
+                    continue
+                i, score = known
+                if best[stop][1] < 0 or base + score > best[stop][0]:
+                    best[stop] = (base + score, start, i)
+                has_single |= stop == start + 1
+            if not has_single and (best[start + 1][1] < 0 or base + self._unknown_score > best[start + 1][0]):
+                best[start + 1] = (base + self._unknown_score, start, -1)
+        ids: list[int] = []
+        stop = n
+        while stop > 0:
+            _, start, i = best[stop]
+            ids.extend([i] if i >= 0 else [self._byte_ids[byte] for byte in reversed(text[start:stop].encode())])
+            stop = start
+        return [i for i in reversed(ids) if i >= 0]
+
+    def _compare(self, ids: tuple[int, ...]) -> bool:
+        data = b"".join(self._token_bytes[i] or b"" for i in ids)
+        try:
+            return self.encode(data.decode()) == list(ids)
+        except UnicodeDecodeError:
+            return False
