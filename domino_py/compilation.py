@@ -18,8 +18,7 @@ from tokenizer_align.compiled import Compiled, compile_expression
 from tokenizer_align.errors import InvalidOption
 from tokenizer_align.vocabulary import Vocabulary
 
-TOKENIZATIONS = ("any",)
-_LATER = ("aligned", "canonical")
+TOKENIZATIONS = ("any", "aligned", "canonical")
 
 
 @dataclass(slots=True)
@@ -101,13 +100,9 @@ def compiled_for(constraint: Constraint, vocabulary: Vocabulary, tokenization: s
 
 
 def check_tokenization(tokenization: str) -> None:
-    if tokenization in _LATER:
-        raise InvalidOption(
-            "tokenization", f"tokenization={tokenization!r} is not available in this version; tokenization='any' is."
-        )
     if tokenization not in TOKENIZATIONS:
         raise InvalidOption(
             tokenization if isinstance(tokenization, str) else "tokenization",
             f"tokenization={tokenization!r} is not one of {', '.join(map(repr, TOKENIZATIONS))}.",
-            (*TOKENIZATIONS, *_LATER),
+            TOKENIZATIONS,
         )

@@ -132,9 +132,11 @@ def prepare_row(
     """Compile the constraint and check that prompt and shortest legal text fit."""
     budget = _budget(len(prompt_ids), context_length(model), options, name)
     compiled = None if constraint is None else compiled_for(constraint, vocabulary, options.tokenization)
-    if compiled is not None and compiled.shortest_n_tokens() > budget:
-        text = compiled.matcher().shortest_completion().decode("utf-8", "replace")
-        raise BudgetTooSmall(budget, compiled.shortest_n_tokens(), text)
+    if compiled is not None:
+        matcher = compiled.matcher(prompt_ids)
+        if matcher.min_tokens() > budget:
+            text = matcher.shortest_completion().decode("utf-8", "replace")
+            raise BudgetTooSmall(budget, matcher.min_tokens(), text)
     return PreparedRow(prompt_ids, constraint, compiled, budget)
 
 
@@ -219,7 +221,7 @@ def _result(
         text=vocabulary.decode(ids).decode("utf-8", "replace"),
         token_ids=ids,
         finish_reason=result.finish_reason,
-        report=report_of(result, row.prompt_ids, vocabulary, options, model, row.constraint),
+        report=report_of(result, row.prompt_ids, vocabulary, options, model, row.constraint, row.compiled),
         prompt_n_tokens=len(row.prompt_ids),
         constraint=row.constraint,
     )

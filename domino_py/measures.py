@@ -16,6 +16,7 @@ from domino_py.options import Options
 from domino_py.report import Intervention, Report
 from speculative.loop import RowResult, score
 from speculative.statistics import InterventionRecord
+from tokenizer_align.compiled import Compiled
 from tokenizer_align.left_out import left_out_along
 from tokenizer_align.vocabulary import Vocabulary
 
@@ -27,6 +28,7 @@ def report_of(
     options: Options,
     model: Any,
     constraint: Constraint | None,
+    compiled: Compiled | None = None,
 ) -> Report:
     """The report of one decoded row; with options.measure="full", the alignment gap too (one more pass)."""
     counted = result.statistics
@@ -37,7 +39,7 @@ def report_of(
         law="model" if constraint is None else "masked",
         greedy=not options.do_sample,
         seed=options.seed if options.do_sample else None,
-        tokenization=options.tokenization,
+        tokenization=options.tokenization if compiled is None else compiled.tokenization,
         finish_reason=result.finish_reason,
         n_prompt_tokens=counted.n_prompt_tokens,
         n_tokens=counted.n_tokens,
@@ -61,7 +63,12 @@ def report_of(
         draft_s=counted.draft_s,
         model_s=counted.model_s,
         total_s=counted.total_s,
-        notes=(*options.notes, *_notes(result), *constraint_notes(constraint, text)),
+        notes=(
+            *options.notes,
+            *_notes(result),
+            *_law_notes(result, compiled, prompt_ids),
+            *constraint_notes(constraint, text),
+        ),
     )
     report.measure_later(_scorer(model, tuple(prompt_ids), ids, canonical, counted.model_logprob))
     if options.measure == "full":
@@ -143,6 +150,15 @@ def _scorer(
 
 def _steps(n: int) -> str:
     return f"{n} step" + ("s" if n != 1 else "")
+
+
+def _law_notes(result: RowResult, compiled: Compiled | None, prompt_ids: Sequence[int]) -> list[str]:
+    """Where the law of tokenization could not be kept."""
+    notes = [] if compiled is None else list(compiled.law_notes(prompt_ids))
+    at = result.statistics.law_given_up_at
+    if compiled is not None and at is not None:
+        notes.append(f"tokenization={compiled.tokenization!r} could not be kept from token {at} on; there it was 'any'")
+    return notes
 
 
 def _notes(result: RowResult) -> list[str]:

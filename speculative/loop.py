@@ -159,4 +159,5 @@ def _result(row: Row) -> RowResult:
     numbers = row.statistics
     if row.legal is not None:
         numbers.mask_s, numbers.n_masks = row.legal.mask_s, row.legal.n_masks
+        numbers.law_given_up_at = getattr(row.legal.matcher, "given_up_at", None)
     return RowResult(tuple(row.output), row.finish or "length", numbers)

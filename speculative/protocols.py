@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -53,5 +53,5 @@ class CompiledLike(Protocol):
 
     @property
     def vocabulary(self) -> VocabularyLike: ...
-    def matcher(self) -> Any: ...
+    def matcher(self, context_ids: Sequence[int] = ()) -> Any: ...
     def shortest_n_tokens(self) -> int: ...

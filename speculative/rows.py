@@ -45,7 +45,7 @@ class Row:
         self.legal: LegalSet | None = None
         if request.compiled is not None:
             self.end_ids |= frozenset(vocabulary.eos_token_ids)
-            self.legal = LegalSet(request.compiled.matcher(), vocabulary, self.end_ids)
+            self.legal = LegalSet(request.compiled.matcher(request.prompt_ids), vocabulary, self.end_ids)
         self.head: list[int] = list(request.prompt_ids)
         self.output: list[int] = []
         self.finish: FinishReason | None = None
@@ -71,10 +71,9 @@ class Row:
         return self._layout.layout
 
     def _check_budget(self) -> None:
-        compiled, budget = self.request.compiled, self.request.max_new_tokens
-        if compiled is None or self.legal is None:
+        if self.legal is None:
             return
-        shortest = compiled.shortest_n_tokens()
+        budget, shortest = self.request.max_new_tokens, self.legal.matcher.min_tokens()
         if shortest > budget:
             text = self.legal.matcher.shortest_completion().decode("utf-8", "replace")
             raise BudgetTooSmall(budget, shortest, text)

@@ -45,7 +45,8 @@ class RowStatistics:
     """What one row cost and how far the constraint bent the model.
 
     `logprobs`, `model_logprobs` and `legal_mass` have one entry a step; an entry of `legal_mass` is None where measure
-    is "light" and no mask of the whole legal set was made. `drafted` and `accepted` count tokens by
+    is "light" and no mask of the whole legal set was made. `law_given_up_at`: how many tokens stood where the law of
+    tokenization had to be given up, None where it was not. `drafted` and `accepted` count tokens by
     source. Passes are shared by the rows of a batch: `forward_passes` counts those this row took part in, `model_s` is
     their time divided among the rows in each.
     """
@@ -60,6 +61,7 @@ class RowStatistics:
     n_fallbacks: int = 0
     n_masks: int = 0
     n_redecided: int = 0
+    law_given_up_at: int | None = None
     forward_passes: int = 0
     drafted: dict[str, int] = field(default_factory=dict)
     accepted: dict[str, int] = field(default_factory=dict)

@@ -179,7 +179,6 @@ def test_full_measure_gives_the_gap_and_the_tax(model: Any, tokenizer: Any) -> N
         ((["x", "y"], [int, "a"]), {}, domino.InvalidOption, r"constraint\[1\]"),
         (("x", int), {"temprature": 1.0}, domino.InvalidOption, "temperature"),
         (("x", int), {"num_beams": 4}, domino.InvalidOption, "not offered"),
-        (("x", int), {"tokenization": "canonical"}, domino.InvalidOption, "not available"),
         (("x", int), {"tokenization": "anny"}, domino.InvalidOption, "any"),
         (("", int), {}, domino.InvalidOption, "no tokens"),
         (([999], int), {}, domino.InvalidOption, "999"),

@@ -15,13 +15,12 @@ import numpy.typing as npt
 from . import kernels as k
 from .completion import shortest_text
 from .engine import Engine, Heads, Mask, engine_for
-from .errors import EmptyLanguage, InvalidOption, TooComplex
+from .errors import EmptyLanguage, TooComplex
 from .expressions import Expr
 from .matcher import Matcher
 from .productive import is_productive
 from .vocabulary import Vocabulary
 
-TOKENIZATIONS = ("any",)  # laws of tokenization that masks can obey
 MAX_LIVENESS_SEARCH = 20_000  # configurations visited to decide one question of liveness by tokens
 
 
@@ -34,6 +33,7 @@ class Configuration:
         "complete",
         "heads",
         "live_by_tokens",
+        "lost",
         "mask_row",
         "open_bytes",
         "plan",
@@ -50,6 +50,7 @@ class Configuration:
         self._clamped: Heads | None = None
         self.open_bytes: int | None = None
         self.live_by_tokens: bool | None = None
+        self.lost = False  # whether the law of tokenization was given up
 
     @property
     def clamped(self) -> Heads:
@@ -62,15 +63,10 @@ class Configuration:
 class Compiled:
     """One constraint over one vocabulary. `matcher()` gives a matcher for one running text."""
 
-    def __init__(
-        self, expr: Expr, vocabulary: Vocabulary, tokenization: str = "any", engine: Engine | None = None
-    ) -> None:
-        if tokenization not in TOKENIZATIONS:
-            raise InvalidOption(
-                tokenization, f"tokenization={tokenization!r} does not exist; there is {TOKENIZATIONS}.", TOKENIZATIONS
-            )
+    def __init__(self, expr: Expr, vocabulary: Vocabulary, engine: Engine | None = None) -> None:
         self.vocabulary = vocabulary
-        self.tokenization = tokenization
+        self.tokenization = "any"  # the law that masks obey
+        self.law_note: str | None = None  # why that is not the law that was asked for
         self.engine = engine if engine is not None else engine_for(vocabulary)
         self.n_rows = vocabulary.n_rows
         self.n_words = self.engine.n_words
@@ -88,9 +84,13 @@ class Compiled:
         if not vocabulary.is_atomic and not self.is_live(self.start):
             raise EmptyLanguage("this vocabulary's tokens cannot spell any text of the constraint")
 
-    def matcher(self) -> Matcher:
-        """A matcher at the beginning of a text."""
+    def matcher(self, context_ids: Sequence[int] = ()) -> Matcher:
+        """A matcher at the beginning of a text that follows these tokens (of no account where any tokens will do)."""
         return Matcher(self)
+
+    def law_notes(self, context_ids: Sequence[int] = ()) -> tuple[str, ...]:
+        """Where the law of tokenization that was asked for does not hold for a text behind these tokens, in words."""
+        return () if self.law_note is None else (self.law_note,)
 
     def shortest_n_tokens(self) -> int:
         """How many tokens the shortest legal text needs at most (end-of-sequence not counted)."""
@@ -281,9 +281,10 @@ def compile_expression(expr: Expr, vocabulary: Vocabulary, tokenization: str = "
     """Compile an expression for a vocabulary. The first call on a machine also compiles the kernels (some 20 s).
 
     Raises EmptyLanguage when no text, or none that the vocabulary can write, satisfies it; InvalidOption for an
-    unknown law of tokenization.
+    unknown law of tokenization, or one that the vocabulary cannot be held to.
     """
+    from .canonical.choose_law import compile_under_law
     from .warm_up import warm_up
 
     warm_up()
-    return Compiled(expr, vocabulary, tokenization)
+    return compile_under_law(expr, vocabulary, tokenization)

@@ -1063,3 +1063,158 @@ def allowed_ids(mask, out):  # type: ignore[no-untyped-def]
             n += 1
             word &= word - np.uint32(1)
     return n
+
+
+@njit(cache=True, nogil=True)
+def is_wide_code(ctx, code, wide, cuts):  # type: ignore[no-untyped-def]
+    """Whether a state reads, for each set in cuts (uint64[n, 4]), some byte of it, and no byte from the inside of a
+    character. Remembered in wide: uint8[>= number of states], 0 where not known, 1 yes, 2 no."""
+    if not 0 < code < LIT_BASE or _u8(ctx, STATE_KIND)[code] != ROW:
+        return False
+    if wide[code] == 0:
+        live = _u64(ctx, STATE_LIVE)
+        answer = live[code * 4 + 2] == 0  # bytes 0x80 to 0xBF
+        for i in range(cuts.shape[0]):
+            common = np.uint64(0)
+            for j in range(4):
+                common |= live[code * 4 + j] & cuts[i, j]
+            answer = answer and common != 0
+        wide[code] = 1 if answer else 2
+    return wide[code] == 1
+
+
+@njit(cache=True, nogil=True)
+def any_wide(ctx, begin, end, wide, cuts):  # type: ignore[no-untyped-def]
+    """Whether one of the heads is a wide state."""
+    codes = _i64(ctx, HEAD_CODE)
+    for i in range(begin, end):
+        if is_wide_code(ctx, codes[i], wide, cuts):
+            return True
+    return False
+
+
+@njit(cache=True, nogil=True)
+def walk_narrow(ctx, n_heads, wide, cuts, out):  # type: ignore[no-untyped-def]
+    """List the tokens that the heads can read whole and after which no head is a wide state.
+
+    wide, cuts: see `is_wide_code`; out: int32[n_rows]. Returns (OK, NEED_BUILD or NEED_ROOM, how many).
+    """
+    counts = _i64(ctx, COUNTS)
+    counts[1] = 0
+    counts[2] = 0
+    codes, work, ends = _i64(ctx, HEAD_CODE), _i64(ctx, WORK), _i32(ctx, TRIE_END)
+    trie_bytes, tables, starts = _u8(ctx, TRIE_BYTE), _i32(ctx, TRIE_TABLE), _i32(ctx, TRIE_TOKEN_START)
+    kinds, by_byte, ids = _u8(ctx, STATE_KIND), _i32(ctx, TRIE_TABLES), _i32(ctx, TRIE_TOKEN_IDS)
+    height, reach = _i32(ctx, TRIE_HEIGHT), _i32(ctx, STATE_REACH)
+    n_out = 0
+    n_work = push_work(ctx, 0, 0, n_heads, 0)
+    while n_work > 0:
+        n_work -= 3
+        node, begin, end = work[n_work], work[n_work + 1], work[n_work + 2]
+        top = end
+        last = np.int64(ends[node])
+        skip = False
+        for i in range(begin, end):
+            code = codes[i]
+            if (
+                0 < code < LIT_BASE
+                and kinds[code] == ROW
+                and height[node] < reach[code]
+                and whole_subtree(ctx, node, code)
+                and is_wide_code(ctx, code, wide, cuts)
+            ):
+                skip = True
+                break
+        if skip:
+            continue
+        live = heads_live(ctx, begin, end)
+        table = np.int64(tables[node])
+        child = node + 1
+        k, word = 0, live[0]
+        while True:
+            if table >= 0:
+                while word == 0 and k < 3:
+                    k += 1
+                    word = live[k]
+                if word == 0:
+                    break
+                byte = k * 64 + _lowest_bit(word)
+                word &= word - np.uint64(1)
+                child = np.int64(by_byte[table * 256 + byte])
+                if child < 0:
+                    continue
+            else:
+                if child >= last:
+                    break
+                byte = np.int64(trie_bytes[child])
+            this = child
+            child = np.int64(ends[child])
+            if not live[byte >> 6] >> np.uint64(byte & 63) & np.uint64(1):
+                continue
+            after = step(ctx, begin, end, byte, top)
+            if after == top:
+                continue
+            if starts[this + 1] > starts[this] and not any_wide(ctx, top, after, wide, cuts):
+                for at in range(np.int64(starts[this]), np.int64(starts[this + 1])):
+                    out[n_out] = ids[at]
+                    n_out += 1
+            if np.int64(ends[this]) > this + 1:
+                n_work = push_work(ctx, this, top, after, n_work)
+                top = after
+        if counts[2]:
+            return NEED_ROOM, n_out
+    if counts[2]:
+        return NEED_ROOM, n_out
+    return (NEED_BUILD if counts[1] else OK), n_out
+
+
+@njit(cache=True, nogil=True)
+def end_groups(ctx, n_heads, tokens, text_start, text, group, bounds, out_codes, out_stacks):  # type: ignore[no-untyped-def]
+    """Run each token from the heads and group the tokens by the heads behind them.
+
+    tokens: int32[n]; the bytes of token t: text[text_start[t]:text_start[t + 1]]. group: int32[n], -1 where a token
+    cannot be read. The heads of group g stand in out_codes and out_stacks (int64[m]) at bounds[g]:bounds[g + 1].
+    Returns (result, number of groups; -1: `bounds` or `out_codes` too small).
+    """
+    counts = _i64(ctx, COUNTS)
+    counts[1] = 0
+    counts[2] = 0
+    codes, stacks = _i64(ctx, HEAD_CODE), _i64(ctx, HEAD_STACK)
+    n_groups = 0
+    bounds[0] = 0
+    for i in range(tokens.shape[0]):
+        begin, end = np.int64(0), np.int64(n_heads)
+        token = np.int64(tokens[i])
+        for at in range(text_start[token], text_start[token + 1]):
+            after = step(ctx, begin, end, np.int64(text[at]), end)
+            begin, end = end, after
+            if begin == end:
+                break
+        if counts[2]:
+            return NEED_ROOM, n_groups
+        group[i] = -1
+        size = end - begin
+        if size == 0:
+            continue
+        for g in range(n_groups - 1, -1, -1):
+            first = bounds[g]
+            if bounds[g + 1] - first == size:
+                same = True
+                for j in range(size):
+                    if out_codes[first + j] != codes[begin + j] or out_stacks[first + j] != stacks[begin + j]:
+                        same = False
+                        break
+                if same:
+                    group[i] = g
+                    break
+        if group[i] < 0:
+            first = bounds[n_groups]
+            if n_groups + 2 > bounds.shape[0] or first + size > out_codes.shape[0]:
+                return OK, -1
+            for j in range(size):
+                out_codes[first + j] = codes[begin + j]
+                out_stacks[first + j] = stacks[begin + j]
+            group[i] = n_groups
+            n_groups += 1
+            bounds[n_groups] = first + size
+    return (NEED_BUILD if counts[1] else OK), n_groups

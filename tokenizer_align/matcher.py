@@ -22,9 +22,9 @@ class Matcher:
 
     __slots__ = ("_finished", "_path", "_plans", "_tokens", "compiled")
 
-    def __init__(self, compiled: Compiled) -> None:
+    def __init__(self, compiled: Compiled, start: Configuration | None = None) -> None:
         self.compiled = compiled
-        self._path: list[Configuration] = [compiled.start]
+        self._path: list[Configuration] = [compiled.start if start is None else start]
         self._plans: list[
             tuple[int, ...]
         ] = []  # how the text could be completed after 0, 1, ... tokens; made on demand
@@ -47,6 +47,11 @@ class Matcher:
     def is_finished(self) -> bool:
         """Whether end-of-sequence was read."""
         return self._finished
+
+    @property
+    def given_up_at(self) -> int | None:
+        """How many tokens stood where the law of tokenization could not be kept any more; None where it was kept."""
+        return next((i for i, here in enumerate(self._path) if here.lost), None)
 
     def mask(self) -> npt.NDArray[np.uint32]:
         """The legal tokens: token t is bit t & 31 of word t >> 5. A read-only view, valid until the next call.
@@ -164,7 +169,7 @@ class Matcher:
     def _plan(self) -> tuple[int, ...]:
         """Tokens that complete the text: what is left of the plan while it is followed, else a new one."""
         if not self._plans:
-            self._plans.append(self.compiled.plan(self.compiled.start))
+            self._plans.append(self.compiled.plan(self._path[0]))
         while len(self._plans) < len(self._path):
             at = len(self._plans) - 1
             rest = self.compiled.plan_after(self._path[at], self._plans[at], self._tokens[at])

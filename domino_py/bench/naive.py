@@ -8,6 +8,8 @@ from step to step but the text's state.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 
@@ -46,7 +48,7 @@ class NaiveCompiled:
         self.exact = Compiled(constraint.expression, vocabulary, engine=self.engine)
         self._n_left: dict[tuple[Configuration, int], int] = {}
 
-    def matcher(self) -> NaiveMatcher:
+    def matcher(self, context_ids: Sequence[int] = ()) -> NaiveMatcher:
         return NaiveMatcher(self)
 
     def shortest_n_tokens(self) -> int:

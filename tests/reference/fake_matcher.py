@@ -56,7 +56,7 @@ class FakeCompiled:
     def shortest_n_tokens(self) -> int:
         return self.min_tokens(b"")
 
-    def matcher(self) -> FakeMatcher:
+    def matcher(self, context_ids: Sequence[int] = ()) -> FakeMatcher:
         return FakeMatcher(self)
 
 

@@ -105,6 +105,10 @@ class Pairs:
         whole = self._whole.get(data)
         return self.symbols.encode(data) if whole is None else [whole]
 
+    def encode_part(self, data: bytes) -> list[int]:
+        """What byte pair encoding writes for bytes within a pre-token, never looked up as a whole."""
+        return self.symbols.encode(data)
+
     def _test(self, a: int, b: int) -> bool:
         if self.byte_pieces.is_bad(a, b):
             return True

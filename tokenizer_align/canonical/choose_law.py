@@ -1,0 +1,94 @@
+"""Which law of tokenization a vocabulary can be held to, and the tables for it, made once an engine.
+
+The laws need the tokenizer's own rules. Where those are unknown, or not a matter of pairs (Unigram), "aligned" gives
+way to "any" and says why; "canonical" is refused.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+
+from ..compiled import Compiled
+from ..engine import Engine, engine_for
+from ..errors import InvalidOption, VocabularyError
+from ..expressions import Expr
+from ..vocabulary import Vocabulary
+from .laws import AlignedCompiled, CanonicalCompiled
+from .pairs import Pairs
+from .pre_tokens import PreTokens
+from .survival import Survival
+from .token_paths import TokenPaths
+
+TOKENIZATIONS = ("any", "aligned", "canonical")
+
+_tables: weakref.WeakKeyDictionary[Engine, Survival] = weakref.WeakKeyDictionary()
+_limits: dict[str, str | None] = {}  # by the vocabulary's fingerprint
+_lock = threading.Lock()
+
+
+def why_not(vocabulary: Vocabulary) -> str | None:
+    """Why only "any" can be had with a vocabulary; None where all three laws can."""
+    key = vocabulary.fingerprint
+    if key not in _limits:
+        with _lock:
+            _limits[key] = _why_not(vocabulary)
+    return _limits[key]
+
+
+def _why_not(vocabulary: Vocabulary) -> str | None:
+    rules = vocabulary.rules
+    if rules is None:
+        return "how its tokenizer splits and merges text is not known"
+    if rules.family == "unigram":
+        return "a Unigram tokenizer's choice of tokens does not follow from pairs of them"
+    if rules.family == "sentencepiece_bpe":
+        return "the laws are not there for SentencePiece yet"
+    if not vocabulary.is_atomic:
+        return "some byte of its tokens is no token by itself"
+    try:
+        PreTokens.for_rules(rules, vocabulary.token_bytes)
+    except VocabularyError as error:
+        return str(error)
+    return None
+
+
+def survival_for(engine: Engine) -> Survival:
+    """The tables of an engine's vocabulary, for which `why_not` gives None."""
+    with _lock:
+        found = _tables.get(engine)
+        if found is None:
+            vocabulary = engine.vocabulary
+            rules = vocabulary.rules
+            assert rules is not None
+            pairs = Pairs(rules, vocabulary.token_bytes, vocabulary.n_rows)
+            pre_tokens = PreTokens.for_rules(rules, vocabulary.token_bytes)
+            paths = TokenPaths(pre_tokens, vocabulary.trie, vocabulary.token_bytes, pairs.never)
+            found = _tables[engine] = Survival(engine, paths, pairs)
+        return found
+
+
+def compile_under_law(expr: Expr, vocabulary: Vocabulary, tokenization: str) -> Compiled:
+    """Compile under a law of tokenization.
+
+    Raises InvalidOption for a law that does not exist, or for "canonical" where the vocabulary cannot be held to it.
+    """
+    if tokenization not in TOKENIZATIONS:
+        raise InvalidOption(
+            tokenization, f"tokenization={tokenization!r} does not exist; there is {TOKENIZATIONS}.", TOKENIZATIONS
+        )
+    if tokenization == "any":
+        return Compiled(expr, vocabulary)
+    reason = why_not(vocabulary)
+    if reason is not None and tokenization == "canonical":
+        raise InvalidOption(
+            "tokenization",
+            f'tokenization="canonical" cannot be had with {vocabulary.name}: {reason}. Use "aligned" or "any".',
+        )
+    if reason is not None:
+        compiled = Compiled(expr, vocabulary)
+        compiled.law_note = f'{vocabulary.name} allows only tokenization="any": {reason}'
+        return compiled
+    engine = engine_for(vocabulary)
+    kind = AlignedCompiled if tokenization == "aligned" else CanonicalCompiled
+    return kind(expr, vocabulary, engine, survival_for(engine))

@@ -1,0 +1,248 @@
+"""Which tokens can still be continued canonically: reachability in the product of constraint and tokenizer.
+
+A token t that leads to (heads, p), p a state of the pre-tokenizer's automaton, survives if a boundary of pre-tokens may
+lie behind it (the rest is then tokenized by itself), or if some token follows it inside the pre-token that forms no bad
+pair with it and survives in turn. Decided on demand for the few tokens where nothing short of it tells, and remembered
+for all constraints of the engine. The search is bounded: beyond, a token counts as surviving and `overflows` counts up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Protocol
+
+import numpy as np
+
+from .. import kernels as k
+from ..engine import Heads
+from .constraint_walks import ConstraintWalks, Group, ids_of
+from .token_paths import Ids, Row, TokenPaths
+
+MAX_NODES = 3000  # (heads, state, token) visited to decide one token
+MAX_MEMO = 1 << 16
+QUICK_TRIES = 8
+
+Node = tuple[Heads, int, int]
+
+
+class PairsLike(Protocol):
+    """Pairs of tokens that no canonical tokenization has side by side inside a pre-token; see `pairs.Pairs`."""
+
+    def is_bad(self, a: int, b: int) -> bool: ...
+    def bad_right(self, a: int) -> Row: ...
+    def encode_pre_token(self, data: bytes) -> list[int]: ...
+    def encode_part(self, data: bytes) -> list[int]: ...
+
+
+class Place:
+    """What the constraint allows behind some heads, made when it is asked for.
+
+    `row`: all followers; `easy`: those that can be continued whatever stands before them; `hard`: the others.
+    """
+
+    __slots__ = ("complete", "easy", "fates", "groups", "hard", "heads", "open", "row", "ways")
+
+    def __init__(self, walks: ConstraintWalks, heads: Heads, may_end: bool) -> None:
+        self.heads = heads
+        self.complete = may_end and (k.ACCEPT, -1) in heads
+        self.open = walks.engine.live_bytes(heads)
+        self.row: Row | None = None
+        self.easy: Row | None = None
+        self.hard: Ids | None = None
+        self.groups: list[Group] | None = None  # of the hard followers
+        self.fates: dict[tuple[int, int], bool] = {}  # (state, token) -> survives
+        self.ways: dict[int, list[tuple[int, int, Node]]] = {}  # state -> (bit, token, where it leads)
+
+    def look(self, walks: ConstraintWalks, paths: TokenPaths) -> tuple[Row, Row, Ids]:
+        """(all followers, the easy ones, the ids of the others)."""
+        if self.row is None or self.easy is None or self.hard is None:
+            row = walks.engine.mask(self.heads)
+            hard = paths.poor.copy()
+            narrow = walks.narrow_tokens(self.heads)
+            np.bitwise_or.at(hard, narrow >> 5, np.uint32(1) << (narrow & 31).astype(np.uint32))
+            hard &= row
+            self.row, self.easy, self.hard = row, row & ~hard, ids_of(hard)
+        return self.row, self.easy, self.hard
+
+    def hard_groups(self, walks: ConstraintWalks) -> list[Group]:
+        """The hard followers by where they lead."""
+        assert self.hard is not None
+        if self.groups is None:
+            self.groups = walks.groups(self.heads, self.hard)
+        return self.groups
+
+
+class Search:
+    """Decides by search, with what it found so far. `may_end`: whether the end of the heads' frames ends the text;
+    else it is the end of what is known, and only positive answers count."""
+
+    def __init__(self, walks: ConstraintWalks, paths: TokenPaths, pairs: PairsLike, may_end: bool) -> None:
+        self.walks, self.paths, self.pairs = walks, paths, pairs
+        self.may_end = may_end
+        self.overflows = 0
+        self.searches = 0
+        self._places: dict[Heads, Place] = {}
+        self._settled: dict[tuple[Heads, int], bool] = {}
+        self._live: dict[tuple[Heads, int], bool] = {}
+
+    def place(self, heads: Heads) -> Place:
+        """What is known about some heads."""
+        found = self._places.get(heads)
+        if found is None:
+            if len(self._places) >= MAX_MEMO:
+                self._places.clear()
+            found = self._places[heads] = Place(self.walks, heads, self.may_end)
+        return found
+
+    def is_settled(self, heads: Heads, p: int) -> bool:
+        """Whether every token that leads to (heads, p) survives: the text may end, or a boundary may come next."""
+        place = self.place(heads)
+        if place.open & self.paths.cuts[p] or (place.complete and self.paths.ends[p]):
+            return True
+        found = self._settled.get((heads, p))
+        if found is None:
+            found = any(
+                bit and self.is_live(self._step(heads, byte), after)
+                for byte in bytes_in(place.open & self.paths.weak_cuts[p])
+                for bit, after in self.paths.step(p, byte)
+            )
+            self._remember(self._settled, (heads, p), found)
+        return found
+
+    def survives(self, heads: Heads, p: int, token: int) -> bool:
+        """Whether a token that leads to (heads, p) can be continued canonically."""
+        found = self.place(heads).fates.get((p, token))
+        return self._search((heads, p, token)) if found is None else found
+
+    def _search(self, start: Node) -> bool:
+        """Depth first over (heads, state, last token)."""
+        self.searches += 1
+        parents: dict[Node, Node | None] = {start: None}
+        work = [start]
+        while work:
+            node = work.pop()
+            place = self.place(node[0])
+            if self._has_easy_way(place, node[1], node[2]):
+                self._mark_way(node, parents)
+                return True
+            for following in self._hard_ways(place, node[1], node[2]):
+                if following in parents:
+                    continue
+                parents[following] = node
+                fate = self.place(following[0]).fates.get(following[1:])
+                if fate or (fate is None and self.is_settled(following[0], following[1])):
+                    self._mark_way(following, parents)
+                    return True
+                if fate is None:
+                    work.append(following)
+            if len(parents) > MAX_NODES:
+                self.overflows += self.may_end
+                return self.may_end
+        for visited in parents:
+            self.place(visited[0]).fates[visited[1:]] = False
+        return False
+
+    def _mark_way(self, node: Node, parents: dict[Node, Node | None]) -> None:
+        step: Node | None = node
+        while step is not None:
+            self.place(step[0]).fates[step[1:]] = True
+            step = parents[step]
+
+    def _has_easy_way(self, place: Place, p: int, token: int) -> bool:
+        """Whether a boundary may lie behind the token, or some easy token follow it."""
+        if self.is_settled(place.heads, p):
+            return True
+        _, easy, _ = place.look(self.walks, self.paths)
+        row0, row1 = self.paths.rows(p)
+        if (easy & row1).any():
+            return True
+        good = easy & row0
+        words = np.flatnonzero(good)
+        for word in words[:QUICK_TRIES].tolist():
+            value = int(good[word])
+            if not self.pairs.is_bad(token, 32 * word + (value & -value).bit_length() - 1):
+                return True
+        return bool(len(words)) and bool((good & ~self.pairs.bad_right(token)).any())
+
+    def _hard_ways(self, place: Place, p: int, token: int) -> Iterator[Node]:
+        """Where hard tokens that may follow lead to."""
+        ways = place.ways.get(p)
+        if ways is None:
+            ways = place.ways[p] = self._make_ways(place, p)
+        for bit, follower, node in ways:
+            if bit or not self.pairs.is_bad(token, follower):
+                yield node
+
+    def _make_ways(self, place: Place, p: int) -> list[tuple[int, int, Node]]:
+        """(bit, token, where it leads) for each hard token that can be read behind a place."""
+        _, _, hard = place.look(self.walks, self.paths)
+        if not len(hard):
+            return []
+        group_of: list[Heads] = [()] * len(hard)
+        for heads, indices in place.hard_groups(self.walks):
+            for index in indices.tolist():
+                group_of[index] = heads
+        ids = hard.tolist()
+        return [
+            (bit, ids[index], (group_of[index], after, ids[index]))
+            for index, bit, after in self.paths.ends_of_all(p, hard).tolist()
+            if group_of[index]
+        ]
+
+    # --- bytes ----------------------------------------------------------------------------------------------------
+
+    def is_live(self, heads: Heads, p: int) -> bool:
+        """Whether some legal text from the heads on is accepted by P from p: search over bytes."""
+        start = (heads, p)
+        known = self._live.get(start)
+        if known is not None:
+            return known
+        parents: dict[tuple[Heads, int], tuple[Heads, int] | None] = {start: None}
+        level = [start]
+        while level:
+            following = []
+            for node in level:
+                place, at = self.place(node[0]), node[1]
+                if self._live.get(node) or place.open & self.paths.cuts[at] or (place.complete and self.paths.ends[at]):
+                    step: tuple[Heads, int] | None = node
+                    while step is not None:
+                        self._remember(self._live, step, True)
+                        step = parents[step]
+                    return True
+                for byte in bytes_in(place.open):
+                    arcs = self.paths.step(at, byte)
+                    after = self._step(place.heads, byte) if arcs else ()
+                    for _, target in arcs:
+                        child = (after, target)
+                        if after and child not in parents and self._live.get(child) is not False:
+                            parents[child] = node
+                            following.append(child)
+            if len(parents) > MAX_NODES:
+                self.overflows += self.may_end
+                return self.may_end
+            level = following
+        for node in parents:
+            self._remember(self._live, node, False)
+        return False
+
+    def _step(self, heads: Heads, byte: int) -> Heads:
+        return self.walks.engine.run(heads, BYTE_TEXTS[byte])
+
+    @staticmethod
+    def _remember(memo: dict[tuple[Heads, int], bool], key: tuple[Heads, int], value: bool) -> None:
+        if len(memo) >= MAX_MEMO:
+            memo.clear()
+        memo[key] = value
+
+
+BYTE_TEXTS = [np.array([byte], np.uint8) for byte in range(256)]
+
+
+def bytes_in(mask: int) -> list[int]:
+    """The members of a 256-bit mask."""
+    found = []
+    while mask:
+        low = mask & -mask
+        found.append(low.bit_length() - 1)
+        mask ^= low
+    return found

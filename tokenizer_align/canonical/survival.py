@@ -1,0 +1,123 @@
+"""Rows of the tokens that survive: what masks under a law are made of, shared by all constraints of an engine."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import numpy.typing as npt
+
+from ..engine import Engine, Heads
+from .constraint_walks import ConstraintWalks, Group
+from .search import MAX_MEMO, PairsLike, Search
+from .token_paths import Ids, Row, States, TokenPaths
+
+
+class Survival:
+    """Decides for one engine which tokens survive: first with the frames below the top one left unknown, so that a
+    positive answer serves every stack; then in full."""
+
+    def __init__(self, engine: Engine, paths: TokenPaths, pairs: PairsLike) -> None:
+        self.engine, self.paths, self.pairs = engine, paths, pairs
+        self.walks = ConstraintWalks(engine, paths)
+        self.full = Search(self.walks, paths, pairs, may_end=True)
+        self.shallow = Search(self.walks, paths, pairs, may_end=False)
+        self.lock = threading.RLock()
+        self._shallow: dict[tuple[Heads, int], npt.NDArray[np.uint32]] = {}  # (tried, alive)
+        self._kept: dict[tuple[Heads, States], tuple[Row, Row]] = {}
+
+    # --- rows -----------------------------------------------------------------------------------------------------
+
+    def kept(self, heads: Heads, states: States) -> tuple[Row, Row]:
+        """The legal tokens that survive, without and with a boundary before them; `heads` are clamped."""
+        with self.lock:
+            found = self._kept.get((heads, states))
+            if found is None:
+                if len(self._kept) >= MAX_MEMO // 16:
+                    self._kept.clear()
+                found = self._kept[heads, states] = self._make_kept(heads, states)
+            return found
+
+    def _make_kept(self, heads: Heads, states: States) -> tuple[Row, Row]:
+        place = self.full.place(heads)
+        _, easy, hard = place.look(self.walks, self.paths)
+        kept = np.zeros(len(easy), np.uint32), np.zeros(len(easy), np.uint32)
+        for p in states:
+            for bit, row in enumerate(self.paths.rows(p)):
+                np.bitwise_or(kept[bit], row & easy, out=kept[bit])
+        if len(hard):
+            group_of = np.full(len(hard), -1, np.int32)
+            groups = place.hard_groups(self.walks)
+            for g, (_, indices) in enumerate(groups):
+                group_of[indices] = g
+            for p in states:
+                self._keep_hard(hard, groups, group_of, self.paths.ends_of_all(p, hard), kept)
+        return kept
+
+    def _keep_hard(
+        self, hard: Ids, groups: list[Group], group_of: Ids, ends: npt.NDArray[np.int32], kept: tuple[Row, Row]
+    ) -> None:
+        """Set the bits of hard tokens that survive; ends: int32[n, 3], see `TokenPaths.ends_of_all`."""
+        ends = ends[group_of[ends[:, 0]] >= 0]
+        if not len(ends):
+            return
+        keys = group_of[ends[:, 0]].astype(np.int64) * self.paths.pre_tokens.n_states + ends[:, 2]
+        order = np.argsort(keys, kind="stable")
+        starts = np.flatnonzero(np.concatenate([[True], np.diff(keys[order]) != 0])).tolist()
+        for first, last in zip(starts, [*starts[1:], len(order)], strict=True):
+            rows = ends[order[first:last]]
+            heads, p = groups[int(group_of[rows[0, 0]])][0], int(rows[0, 2])
+            tokens = hard[rows[:, 0]]
+            alive = self.survivors(heads, p, tokens)
+            for bit in (0, 1):
+                ids = tokens[alive & (rows[:, 1] == bit)]
+                np.bitwise_or.at(kept[bit], ids >> 5, np.uint32(1) << (ids & 31).astype(np.uint32))
+
+    # --- single tokens --------------------------------------------------------------------------------------------
+
+    def survivors(self, heads: Heads, p: int, tokens: Ids) -> npt.NDArray[np.bool_]:
+        """bool[n]: which of these tokens, all leading to (heads, p), survive."""
+        if self.full.is_settled(heads, p):
+            return np.ones(len(tokens), np.bool_)
+        if len(tokens) <= 4:
+            return np.fromiter((self.survives(heads, p, token) for token in tokens.tolist()), np.bool_, len(tokens))
+        alive = self._survivors_under_any_stack(heads, p, tokens)
+        rest = np.flatnonzero(~alive)
+        alive[rest] = [self.survives(heads, p, token) for token in tokens[rest].tolist()]
+        return alive
+
+    def _survivors_under_any_stack(self, heads: Heads, p: int, tokens: Ids) -> npt.NDArray[np.bool_]:
+        """bool[n]: which tokens survive whatever lies below the top frame; remembered as rows."""
+        shallow = self.walks.cut_off(heads)
+        if shallow is None:
+            return np.zeros(len(tokens), np.bool_)
+        rows = self._shallow.get((shallow, p))
+        if rows is None:
+            if len(self._shallow) >= MAX_MEMO // 16:
+                self._shallow.clear()
+            rows = self._shallow[shallow, p] = np.zeros((2, self.paths.n_words), np.uint32)
+        tried, alive = rows
+        words, bits = tokens >> 5, (tokens & 31).astype(np.uint32)
+        for token in tokens[(tried[words] >> bits & 1) == 0].tolist():
+            tried[token >> 5] |= np.uint32(1 << (token & 31))
+            if self.shallow.is_settled(shallow, p) or self.shallow.survives(shallow, p, token):
+                alive[token >> 5] |= np.uint32(1 << (token & 31))
+        found: npt.NDArray[np.bool_] = (alive[words] >> bits & 1).astype(np.bool_)
+        return found
+
+    def survives(self, heads: Heads, p: int, token: int) -> bool:
+        """Whether a token that leads to (heads, p) can be continued canonically."""
+        with self.lock:
+            fates = self.full.place(heads).fates
+            found = fates.get((p, token))
+            if found is None:
+                found = fates[p, token] = (
+                    self.full.is_settled(heads, p)
+                    or self._survives_under_any_stack(heads, p, token)
+                    or self.full.survives(heads, p, token)
+                )
+            return found
+
+    def _survives_under_any_stack(self, heads: Heads, p: int, token: int) -> bool:
+        shallow = self.walks.cut_off(heads)
+        return shallow is not None and self.shallow.survives(shallow, p, token)

@@ -1,0 +1,209 @@
+"""Tokens as paths of the pre-tokenizer's automaton P: from which states a token can be read as one piece, and to where.
+
+P guesses: after a text several of its states may be possible, of which exactly one turns out right. A *cut* of a state
+is a byte before which a boundary may lie whatever comes after that byte: P goes on there as at a text's beginning. Then
+what follows is tokenized independently of what stands before. A state without cuts is *poor*.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from ..trie import Trie
+from .path_kernels import ANYWHERE, BEHIND_WHOLE, NOWHERE, token_ends, token_rows, tokens_into
+
+Row = npt.NDArray[np.uint32]  # uint32[n_words], token t is bit t & 31 of word t >> 5
+Ids = npt.NDArray[np.int32]
+States = tuple[int, ...]  # states of P, ascending
+
+MAX_ROWS = 512  # states whose rows are kept
+
+
+class PreTokensLike(Protocol):
+    """The pre-tokenizer's automaton over bytes; see `pre_tokens.PreTokens`."""
+
+    @property
+    def start(self) -> int: ...
+    @property
+    def n_states(self) -> int: ...
+    @property
+    def ends(self) -> npt.NDArray[np.bool_]: ...
+    @property
+    def inside(self) -> npt.NDArray[np.bool_]: ...
+    @property
+    def whole(self) -> npt.NDArray[np.bool_]: ...
+    @property
+    def whole_ids(self) -> npt.NDArray[np.int32]: ...
+    @property
+    def first(self) -> npt.NDArray[np.int32]: ...
+    @property
+    def arcs(self) -> npt.NDArray[np.int32]: ...
+
+    def step(self, p: int, byte: int) -> tuple[tuple[int, int], ...]: ...
+
+
+class TokenPaths:
+    """P beside one vocabulary. `poor` holds the tokens that may end in a poor state, whichever they are read from."""
+
+    def __init__(
+        self, pre_tokens: PreTokensLike, trie: Trie, token_bytes: Sequence[bytes | None], never: Row | None = None
+    ) -> None:
+        self.pre_tokens = pre_tokens
+        self.start = pre_tokens.start
+        self._trie = trie
+        self.n_words = (len(token_bytes) + 31) // 32
+        lengths = np.fromiter((len(data or b"") for data in token_bytes), np.int64, len(token_bytes))
+        self.text_start: npt.NDArray[np.int64] = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
+        self.text = np.frombuffer(b"".join(data or b"" for data in token_bytes), np.uint8)
+        self._never = np.zeros(self.n_words, np.uint32) if never is None else never
+        self.stops = np.full(pre_tokens.n_states, ANYWHERE, np.uint8)
+        self.stops[pre_tokens.whole] = BEHIND_WHOLE
+        self.stops[pre_tokens.inside] = NOWHERE
+        self.whole = np.zeros(len(token_bytes), np.bool_)
+        self.whole[pre_tokens.whole_ids] = True
+        self._rows: dict[int, tuple[Row, Row]] = {}
+        self._ends: dict[tuple[int, int], tuple[tuple[int, int], ...]] = {}
+        self._after: dict[tuple[States, bytes], States] = {}
+        self._steps: dict[tuple[int, int], tuple[tuple[int, int], ...]] = {}
+        self.cuts, self.weak_cuts = self._find_cuts()
+        self.ends = [bool(end) for end in pre_tokens.ends]
+        self.cut_words = self._cut_words()
+        self.poor = self._poor_tokens()
+
+    # --- single states --------------------------------------------------------------------------------------------
+
+    def step(self, p: int, byte: int) -> tuple[tuple[int, int], ...]:
+        """(bit, state) for each way to read a byte."""
+        found = self._steps.get((p, byte))
+        if found is None:
+            arcs, first = self.pre_tokens.arcs, self.pre_tokens.first
+            place = p * 256 + byte
+            found = tuple((int(bit), int(after)) for bit, after in arcs[first[place] : first[place + 1]])
+            self._steps[p, byte] = found
+        return found
+
+    def _find_cuts(self) -> tuple[list[int], list[int]]:
+        """Per state the bytes that are cuts, and the other bytes before which a boundary may lie (256-bit masks)."""
+        automaton, n_states = self.pre_tokens, self.pre_tokens.n_states
+        first, arcs = automaton.first.astype(np.int64), automaton.arcs.astype(np.int64)
+        places = np.repeat(np.arange(256 * n_states), np.diff(first))
+        bounded = arcs[:, 0] == 1
+        known = np.unique(places[bounded] * n_states + arcs[bounded, 1])
+        is_cut = np.zeros((n_states, 256), np.bool_)
+        for byte in range(256):
+            fresh = {after for _, after in self.step(self.start, byte)}
+            if fresh:
+                wanted = [(np.arange(n_states) * 256 + byte) * n_states + after for after in fresh]
+                is_cut[:, byte] = np.logical_and.reduce([_contains(known, some) for some in wanted])
+        may_cut = np.zeros((n_states, 256), np.bool_)
+        may_cut.reshape(-1)[places[bounded]] = True
+        return _masks_of(is_cut), _masks_of(may_cut & ~is_cut)
+
+    def _cut_words(self) -> npt.NDArray[np.uint64]:
+        """The sets of cuts that are minimal among those that are not empty: uint64[n, 4]."""
+        sets = {cuts for cuts in self.cuts if cuts}
+        least = [cuts for cuts in sets if not any(other != cuts and other & ~cuts == 0 for other in sets)]
+        words = [[cuts >> (64 * i) & (2**64 - 1) for i in range(4)] for cuts in sorted(least)]
+        return np.array(words, np.uint64).reshape(-1, 4)
+
+    def _poor_tokens(self) -> Row:
+        """Tokens that can end in a poor state, from any state that a token may begin in."""
+        poor = np.zeros(self.n_words, np.uint32)
+        is_poor = np.fromiter((cuts == 0 for cuts in self.cuts), np.bool_, len(self.cuts))
+        stops = np.where(is_poor, self.stops, NOWHERE).astype(np.uint8)
+        trie, automaton = self._trie, self.pre_tokens
+        tokens_into(
+            automaton.first, automaton.arcs, np.flatnonzero(self.stops != NOWHERE), trie.byte, trie.end, trie.depth,
+            trie.token_start, trie.token_ids, stops, self.whole, poor,
+        )  # fmt: skip
+        return poor
+
+    # --- tokens ---------------------------------------------------------------------------------------------------
+
+    def rows(self, p: int) -> tuple[Row, Row]:
+        """The tokens that can be read from a state as one piece, without and with a boundary before them."""
+        found = self._rows.get(p)
+        if found is None:
+            row0, row1 = np.zeros(self.n_words, np.uint32), np.zeros(self.n_words, np.uint32)
+            self._run_rows(p, self.stops, row0, row1)
+            row0 &= ~self._never
+            row1 &= ~self._never
+            if len(self._rows) >= MAX_ROWS:
+                self._rows.clear()
+            found = self._rows[p] = (row0, row1)
+        return found
+
+    def _run_rows(self, p: int, stops: npt.NDArray[np.uint8], row0: Row, row1: Row) -> None:
+        trie, automaton = self._trie, self.pre_tokens
+        is_whole = token_rows(
+            automaton.first, automaton.arcs, p, trie.byte, trie.end, trie.depth, trie.token_start, trie.token_ids,
+            stops, self.whole, row0, row1,
+        )  # fmt: skip
+        assert is_whole, "more guesses than any known pre-tokenizer makes"
+
+    def ends_of(self, p: int, token: int) -> tuple[tuple[int, int], ...]:
+        """(bit, state) for each way to read a token from a state as one piece."""
+        found = self._ends.get((p, token))
+        if found is None:
+            here: list[tuple[int, int]] = []
+            if not self.is_never(token):
+                data = self.text[self.text_start[token] : self.text_start[token + 1]].tolist()
+                here = list(self.step(p, data[0])) if data else []
+                for byte in data[1:]:
+                    here = list(
+                        dict.fromkeys((b, after) for b, at in here for bit, after in self.step(at, byte) if not bit)
+                    )
+            wanted = BEHIND_WHOLE if self.whole[token] else ANYWHERE
+            found = tuple((bit, after) for bit, after in here if self.stops[after] == wanted)
+            if len(self._ends) > 1 << 18:
+                self._ends.clear()
+            self._ends[p, token] = found
+        return found
+
+    def is_never(self, token: int) -> bool:
+        """Whether the tokenizer never writes this token."""
+        return bool(self._never[token >> 5] >> np.uint32(token & 31) & np.uint32(1))
+
+    def ends_of_all(self, p: int, tokens: Ids) -> npt.NDArray[np.int32]:
+        """int32[n, 3]: (index into tokens, bit, state) for each way to read each token."""
+        automaton = self.pre_tokens
+        out = np.zeros((4 * len(tokens) + 16, 3), np.int32)
+        while True:
+            n = token_ends(
+                automaton.first, automaton.arcs, p, tokens, self.text_start, self.text, self.stops, self.whole, out
+            )
+            if n <= len(out):
+                return out[:n]
+            out = np.zeros((n, 3), np.int32)
+
+    def read(self, states: States, data: bytes) -> States:
+        """The states that are possible after more bytes of the text, however they are split into tokens.
+
+        Not those in the middle of a token that is always a whole pre-token: the text is written otherwise already.
+        """
+        found = self._after.get((states, data))
+        if found is None:
+            here = set(states)
+            for byte in data:
+                here = {after for p in here for _, after in self.step(p, byte)}
+            found = tuple(sorted(p for p in here if self.stops[p] != NOWHERE))
+            if len(self._after) > 1 << 16:
+                self._after.clear()
+            self._after[states, data] = found
+        return found
+
+
+def _contains(known: npt.NDArray[np.int64], some: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+    """Which numbers are in a sorted array that is not empty."""
+    found: npt.NDArray[np.bool_] = known[np.minimum(np.searchsorted(known, some), len(known) - 1)] == some
+    return found
+
+
+def _masks_of(bits: npt.NDArray[np.bool_]) -> list[int]:
+    """bool[n, 256] as 256-bit masks."""
+    packed = np.packbits(bits, axis=1, bitorder="little")
+    return [int.from_bytes(row.tobytes(), "little") for row in packed]
