@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
+import re
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from domino_py.constraints.regex import regex
 from tokenizer_align import expressions as ex
 from tokenizer_align.derivatives import is_live, moves
 from tokenizer_align.expressions import LazyState
@@ -77,3 +82,14 @@ def test_emptiness_and_shortest_text_look_through_lazy_states() -> None:
     assert not is_live(ex.seq(A, stuck))
     assert ex.both(even_number_of_a(), ex.lit(b"a")) is ex.EMPTY
     assert shortest(ex.both(even_number_of_a(), ex.plus(A))) == b"aa"
+
+
+@pytest.mark.parametrize("pattern", ["(a+b?){1,3}", "(a+b?){0,2}", "(b?a+){1,3}", "(a*b?){1,2}", "(a{2,}b?){1,3}"])
+def test_runs_with_a_separator_are_counted_in_one_way(pattern: str) -> None:
+    """`(\\w+\\s?){1,50}` beside a length had a state for each set of counts: 150 ms a mask."""
+    constraint = regex(pattern)
+    for n in range(8):
+        for letters in itertools.product("ab", repeat=n):
+            text = "".join(letters)
+            assert constraint.matches(text) == bool(re.fullmatch(pattern, text)), text
+    assert count_states(regex(pattern.replace("3", "50")).expression) < 250

@@ -162,10 +162,11 @@ class Automaton:
                 assert expr is not None
                 targets = self._counted_targets(expr)
                 if targets is None:
-                    targets = {mask: self.code_of(after) for mask, after in heads(expr) if is_known_live(after)}
+                    targets = {mask: self.code_of(after) for mask, after in heads(expr) if self._is_live(after)}
                 self._build_row(here, targets)
-                self._note_count(here, expr)
                 built += 1
+                if self._note_count(here, expr):
+                    continue  # masks walk from the other state
                 following += [target for target in targets.values() if 0 <= target < k.LIT_BASE]
             work = following
 
@@ -192,8 +193,12 @@ class Automaton:
             targets = {m: c for m, c in targets.items() if c != code} | {mask: code}
         return targets
 
-    def _note_count(self, state: int, expr: Expr) -> None:
-        """Which state has the same mask, and how many bytes of a counted set may follow."""
+    def _is_live(self, expr: Expr) -> bool:
+        """Whether a frame can be completed; counts that cannot run out do not matter for that."""
+        return is_known_live(clamp_counts(expr, self.longest_token))
+
+    def _note_count(self, state: int, expr: Expr) -> bool:
+        """Which state has the same mask, and how many bytes of a counted set may follow. Whether it is another one."""
         clamped = self.clamp(state)
         if clamped != state:
             self.tables.state_clamp.array[state] = clamped
@@ -201,6 +206,7 @@ class Automaton:
         if count.kind == K_REPEAT and count.args[0].kind == K_SET and count.data[1] is not None:
             self.tables.state_self.row(state)[:] = words_of(count.args[0].data)
             self.tables.state_reach.array[state] = count.data[1]
+        return clamped != state
 
     def _build_row(self, state: int, targets: dict[int, int]) -> None:
         tables = self.tables
@@ -345,7 +351,8 @@ class Automaton:
             expr = self.exprs[state] if state < k.LIT_BASE else None
             found = state
             if expr is not None and not expr.has_call:
-                found = self.code_of(clamp_counts(expr, self.longest_token))
+                code = self.code_of(clamp_counts(expr, self.longest_token))
+                found = code if 0 <= code < k.LIT_BASE else state
             self._clamped[state] = found
         return found
 

@@ -10,9 +10,30 @@ from __future__ import annotations
 from functools import lru_cache
 
 from .derivatives import heads
-from .expressions import K_ALT, K_REPEAT, K_SEQ, Expr, alt, repeat, seq
+from .expressions import (
+    EMPTY,
+    EPSILON,
+    K_ALT,
+    K_BOTH,
+    K_EPSILON,
+    K_LIT,
+    K_REPEAT,
+    K_SEQ,
+    K_SET,
+    K_WORDS,
+    Expr,
+    alt,
+    both_unchecked,
+    neg,
+    repeat,
+    seq,
+    seq_parts,
+)
+from .lengths import bytes_of, lengths
 
 MAX_BEFORE = 8  # parts before a count that are looked through
+MAX_CONTAINED = 300  # states looked at to see that a pattern's texts are made of the characters that are counted
+MAX_WORDS = 1_000
 MAX_ITEM_STATES = 48  # a UTF-8 character with JSON's escapes has about twenty
 
 
@@ -24,6 +45,8 @@ def is_large(count: Expr, longest: int) -> bool:
 
 def clamp_counts(expr: Expr, longest: int) -> Expr:
     """The same masks without counts beyond the longest token; counts behind more than a few other parts stay."""
+    if expr.kind == K_BOTH:
+        return _clamp_both(expr, longest)
     if expr.kind == K_ALT:
         return alt(*(clamp_counts(arg, longest) for arg in expr.args))
     if expr.kind == K_SEQ:
@@ -49,3 +72,99 @@ def is_prefix_free(item: Expr) -> bool:
                 seen.add(after)
                 work.append(after)
     return not work and not any(state.memo_nullable and heads(state) for state in seen)
+
+
+def _clamp_both(expr: Expr, longest: int) -> Expr:
+    """One other part beside a count of characters: the other part alone, as long as the count cannot run out."""
+    for count, other in _counted(expr):
+        lo, hi = count.data
+        if lo == 0 and hi is not None and hi > longest:
+            rest = completion_bytes(other)
+            if rest is not None and hi >= longest + rest[1] and is_made_of(other, count.args[0]):
+                return clamp_counts(other, longest)
+    return expr
+
+
+def _counted(expr: Expr) -> list[tuple[Expr, Expr]]:
+    """(count, other part) of an intersection of two."""
+    if len(expr.args) != 2:
+        return []
+    pairs = (expr.args, expr.args[::-1])
+    return [(one, two) for one, two in pairs if one.kind == K_REPEAT and not one.args[0].memo_nullable]
+
+
+@lru_cache(maxsize=4096)
+def completion_bytes(node: Expr) -> tuple[int, int] | None:
+    """At most (bytes of a shortest text, bytes that complete any text that is begun); None: unknown.
+
+    By structure: after a beginning, the node is a union of parts of itself, and a union ends as soon as one part does.
+    """
+    kind = node.kind
+    if kind in (K_EPSILON, K_SET):
+        return (0, 0) if kind == K_EPSILON else (1, 1)
+    if kind == K_LIT:
+        return len(node.data), len(node.data)
+    if kind == K_WORDS:
+        source, first, last, depth = node.data
+        sizes = [len(word) - depth for word in source.items[first:last]] if last - first <= MAX_WORDS else []
+        return (min(sizes), max(sizes)) if sizes else None
+    if kind == K_BOTH:
+        return _completion_beside_count(node)
+    if kind not in (K_SEQ, K_ALT, K_REPEAT):
+        return None
+    found = [completion_bytes(part) for part in (seq_parts(node) if kind == K_SEQ else node.args)]
+    parts = [part for part in found if part is not None]
+    if len(parts) < len(found):
+        return None
+    if kind == K_ALT:
+        return min(least for least, _ in parts), max(worst for _, worst in parts)
+    if kind == K_REPEAT:
+        (least, worst), lo = parts[0], node.data[0]
+        return lo * least, max(lo * least, worst + max(lo - 1, 0) * least)
+    total = worst_total = 0
+    for least, worst in reversed(parts):
+        worst_total = max(worst_total, worst + total)
+        total += least
+    return total, worst_total
+
+
+def _completion_beside_count(node: Expr) -> tuple[int, int] | None:
+    """Where the count leaves less than the other part wants, some completion is within it."""
+    for count, other in _counted(node):
+        rest, widest = completion_bytes(other), lengths(count.args[0])[1]
+        if rest is None or widest is None or count.data[0] * widest > lengths(other)[0]:
+            continue
+        if is_made_of(other, count.args[0]):
+            return rest[0] * widest, rest[1] * widest
+    return None
+
+
+@lru_cache(maxsize=4096)
+def is_made_of(node: Expr, item: Expr) -> bool:
+    """Whether every text of the node is one of any number of items: by its parts, or by a short search."""
+    single = sum(mask for mask, after in heads(item) if after is EPSILON)
+    if not bytes_of(node) & ~single:
+        return True
+    if node.kind == K_BOTH and any(is_made_of(part, item) for part in node.args):
+        return True
+    if node.kind in (K_SEQ, K_ALT, K_REPEAT):
+        parts = dict.fromkeys(seq_parts(node) if node.kind == K_SEQ else node.args)
+        if all(is_made_of(part, item) for part in parts):
+            return True
+    return _is_within(node, repeat(item, 0, None))
+
+
+def _is_within(node: Expr, larger: Expr) -> bool:
+    """Whether every text of one node is one of the other; False where a short search does not show it."""
+    start = both_unchecked(node, neg(larger))
+    seen, work = {start}, [start]
+    for here in work:
+        if here.memo_nullable or here.memo_live:
+            return False
+        for _, after in heads(here) if here.memo_live is None else ():
+            if after not in seen and after is not EMPTY:
+                seen.add(after)
+                work.append(after)
+        if len(seen) > MAX_CONTAINED:
+            return False
+    return True

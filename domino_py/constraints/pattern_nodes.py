@@ -162,7 +162,23 @@ def repeat(item: Node, lo: int, hi: int | None) -> Node:
             if lo == hi or (low <= 1 if lo == 0 else high is None or low * (lo + 1) <= high * lo + 1):
                 top = None if hi is None or high is None else high * hi
                 return _intern(REPEAT, item.args, (low * lo, top))
+        if item.kind == SEQ and len(item.args) == 2 and lo < 2 and hi is not None:
+            runs = _separated_runs(*item.args, hi)
+            if runs is not None:
+                return alt(EPSILON, runs) if lo == 0 else runs
     return _intern(REPEAT, (item,), (lo, hi))
+
+
+def _separated_runs(first: Node, second: Node, hi: int) -> Node | None:
+    """`(a+b?){1,n}` as `a+(ba+){0,n-1}b?`, and `(b?a+){1,n}` likewise; None for another form.
+
+    Runs without a separator between them are one run, and so each text is counted in one way only.
+    """
+    for run, between in ((first, second), (second, first)):
+        if run.kind == REPEAT and run.data[1] is None and between.kind == REPEAT and between.data == (0, 1):
+            tail = _intern(REPEAT, (seq(between.args[0], run),), (0, hi - 1))
+            return seq(run, tail, between) if run is first else seq(between, run, tail)
+    return None
 
 
 def look(body: Node, *, ahead: bool, negative: bool, position: int = 0) -> Node:
