@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 
 from tests.pre_token_texts import hard_texts
 from tests.reference.slow_pre_tokens import count_runs, slow_boundaries
-from tokenizer_align.cache import ArrayCache
 from tokenizer_align.canonical.pre_tokens import PreTokens
-from tokenizer_align.canonical.read_rules import _steps, rules_of_ranks
+from tokenizer_align.canonical.read_rules import _steps
 from tokenizer_align.errors import VocabularyError
 from tokenizer_align.tokenizers.gguf_pre_tokenizers import pre_tokenizer
 
@@ -191,48 +190,3 @@ def test_any_pattern_splits_as_a_backtracking_engine_does(
         cuts = [len(text[:at].encode()) for at in slow_boundaries(pattern, behaviour, invert, text)]
         assert count_runs(found, text.encode()) == 1
         assert found.boundaries(text.encode()) == cuts
-
-
-# --- whole tokens, cache ------------------------------------------------------------------------------------------
-
-
-def test_a_token_that_is_only_a_whole_pre_token_has_a_path_of_its_own() -> None:
-    # "ab" + "c" comes first, so merging never gives "abcd"; "x" + "y" gives "xy".
-    ranks = {bytes([i]): i for i in range(256)} | {b"ab": 256, b"bc": 257, b"cd": 258, b"abcd": 259, b"xy": 260}
-    ranks |= {b" q": 261, b"abcde": 262}
-    rules = rules_of_ranks(ranks, r" ?[a-z]+|\s+", {})
-    tokens = list(ranks)
-    found = PreTokens.for_rules(rules, tokens, cache=None)
-    spelled = {tokens[i] for i in found.whole_ids}
-    plain = split(r" ?[a-z]+|\s+", engine="tiktoken")
-    for text in (b"abcd", b"abcde", b"abcdf", b"abcd abcd", b"xabcd", b"abc", b" abcd", b"abcde abcd  x"):
-        assert count_runs(found, text) == 1
-        assert found.boundaries(text) == plain.boundaries(text)
-    for token in spelled:
-        heads = {found.start}
-        for byte in token:
-            heads = {after for p in heads for _, after in found.step(p, byte)}
-        assert [bool(found.whole[p]) for p in heads if found.ends[p]] == [True]
-
-
-def test_an_added_token_is_matched_whole_and_first() -> None:
-    found = PreTokens.of_steps(GPT2, added=["\n", "\n\n", "<b>", "ø"])
-    for text, expected in [
-        ("a\n\n\nb", ["a", "\n\n", "\n", "b"]),
-        ("x <b>y", ["x", " ", "<b>", "y"]),
-        ("<<b", ["<<", "b"]),
-        ("søt", ["s", "ø", "t"]),
-    ]:
-        assert pieces(found, text) == expected
-        assert count_runs(found, text.encode()) == 1
-
-
-def test_an_automaton_comes_back_from_the_cache(tmp_path: Any) -> None:
-    cache = ArrayCache("pre-tokens", 1, tmp_path)
-    rules = rules_of_ranks({bytes([i]): i for i in range(256)}, r"\s+|\S+", {})
-    tokens = [bytes([i]) for i in range(256)]
-    made = PreTokens.for_rules(rules, tokens, cache=cache)
-    again = PreTokens.for_rules(rules, tokens, cache=cache)
-    assert cache.counters.hits == 1
-    assert np.array_equal(made.first, again.first) and np.array_equal(made.arcs, again.arcs)
-    assert again.boundaries(b"a b") == made.boundaries(b"a b") == [0, 1, 2]

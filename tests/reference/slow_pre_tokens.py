@@ -10,7 +10,7 @@ from typing import Any
 
 import regex
 
-__all__ = ["count_runs", "slow_boundaries"]
+__all__ = ["count_runs", "slow_boundaries", "slow_signature"]
 
 
 def slow_boundaries(pattern: str, behaviour: str, invert: bool, text: str) -> list[int]:
@@ -74,3 +74,18 @@ def count_runs(automaton: Any, text: bytes) -> int:
                 after[q] = after.get(q, 0) + n
         runs = after
     return sum(n for p, n in runs.items() if automaton.ends[p])
+
+
+def slow_signature(automaton: Any, token: bytes, is_whole: bool) -> set[tuple[int, int, int]]:
+    """(p, bit, q) for each way to read a token inside one pre-token."""
+    found = set()
+    for p in range(automaton.n_states):
+        if automaton.inside[p]:
+            continue
+        here = list(automaton.step(p, token[0]))
+        for byte in token[1:]:
+            here = [(bit, q) for bit, at in here for inner, q in automaton.step(at, byte) if not inner]
+        for bit, q in here:
+            if not automaton.inside[q] and bool(automaton.whole[q]) == is_whole:
+                found.add((p, bit, q))
+    return found

@@ -9,7 +9,6 @@ The start of a text counts as a boundary.
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -23,6 +22,7 @@ from tokenizer_align.canonical.code_point_sets import Engine, engine_version
 from tokenizer_align.canonical.rules import TokenizationRules
 from tokenizer_align.canonical.split_steps import Step, byte_automaton
 from tokenizer_align.canonical.utf8_arcs import ByteAutomaton
+from tokenizer_align.canonical.virtual_boundaries import joins_of
 from tokenizer_align.canonical.whole_tokens import with_whole_tokens
 
 __all__ = ["PreTokens", "pre_tokens_cache"]
@@ -99,20 +99,14 @@ class PreTokens:
             VocabularyError: a pre-tokenizer that cannot be represented.
         """
         engine = _engine(rules)
-        added = _matched_in_text(rules, token_bytes)
-        whole = _whole_only(rules, token_bytes)
-        facts = [
-            rules.family,
-            engine_version(engine),
-            rules.pre_tokenizer,
-            sorted(added.items()),
-            sorted(whole.items()),
-        ]
-        key = hashlib.sha256(json.dumps(facts).encode()).hexdigest()
+        key = _key(rules, engine, token_bytes)
         stored: Any = cache.load(key) if cache is not None else None
         if stored is not None:
             return cls(start=0, **stored)
-        automaton = byte_automaton(rules.pre_tokenizer, engine, sorted(added))
+        added = _matched_in_text(rules, token_bytes)
+        whole = _whole_only(rules, token_bytes)
+        joins = joins_of(rules, token_bytes) if rules.family == "sentencepiece_bpe" else None
+        automaton = byte_automaton(rules.pre_tokenizer, engine, sorted(added), joins)
         if whole:
             automaton = with_whole_tokens(automaton, [token_bytes[i] or b"" for i in whole])
         made = cls.of_automaton(automaton, [*added.values(), *whole])
@@ -167,6 +161,13 @@ class PreTokens:
 _ARRAYS = ("ends", "inside", "whole", "whole_ids", "first", "arcs")
 
 
+def _key(rules: TokenizationRules, engine: Engine, token_bytes: Sequence[bytes | None]) -> str:
+    digest = hashlib.sha256(f"{rules.fingerprint} {engine_version(engine)}".encode())
+    digest.update(np.fromiter((len(data or b"") for data in token_bytes), np.int32, len(token_bytes)).tobytes())
+    digest.update(b"".join(data or b"" for data in token_bytes))
+    return digest.hexdigest()
+
+
 def _engine(rules: TokenizationRules) -> Engine:
     """The tokenizers library writes a byte-level step; ranks (tiktoken, Tekken) come without one."""
     if rules.family != "byte_level_bpe" or any(step[0] == "byte_level" for step in rules.pre_tokenizer):
@@ -187,12 +188,10 @@ def _matched_in_text(rules: TokenizationRules, token_bytes: Sequence[bytes | Non
     }
 
 
-def _whole_only(rules: TokenizationRules, token_bytes: Sequence[bytes | None]) -> dict[int, str]:
-    """The ids that merging does not give, with their bytes, where whole pre-tokens are looked up first."""
+def _whole_only(rules: TokenizationRules, token_bytes: Sequence[bytes | None]) -> list[int]:
+    """The ids that merging does not give, where whole pre-tokens are looked up first."""
     if not rules.ignore_merges:
-        return {}
+        return []
     added = {token.id for token in rules.added.values()}
-    reproduced = rules.reproduced(len(token_bytes))
-    return {
-        i: data.hex() for i, data in enumerate(token_bytes) if data is not None and not reproduced[i] and i not in added
-    }
+    missing = np.flatnonzero(~rules.reproduced(len(token_bytes))).tolist()
+    return [i for i in missing if token_bytes[i] is not None and i not in added]

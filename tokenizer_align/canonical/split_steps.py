@@ -19,6 +19,7 @@ from tokenizer_align.canonical.split_patterns import Dialect, parse_pattern
 from tokenizer_align.canonical.split_programs import Match, Program, Read, compile_program
 from tokenizer_align.canonical.transducers import Transducer, compose, explore
 from tokenizer_align.canonical.utf8_arcs import ByteAutomaton, over_bytes
+from tokenizer_align.canonical.virtual_boundaries import Joins
 from tokenizer_align.errors import VocabularyError
 from tokenizer_align.tokenizers.byte_level import CHARACTER_OF_BYTE
 
@@ -46,11 +47,14 @@ class _Split:
     invert: bool
 
 
-def byte_automaton(steps: Sequence[Step], engine: Engine, added: Sequence[str] = ()) -> ByteAutomaton:
+def byte_automaton(
+    steps: Sequence[Step], engine: Engine, added: Sequence[str] = (), joins: Joins | None = None
+) -> ByteAutomaton:
     """The automaton of steps, one after the other, in the text between added tokens.
 
     Args:
         added: contents of the added tokens that are matched in ordinary text.
+        joins: what merges join, to cut where they don't, last of all.
 
     Raises:
         VocabularyError: a step that cannot be represented, or that loses text.
@@ -70,9 +74,12 @@ def byte_automaton(steps: Sequence[Step], engine: Engine, added: Sequence[str] =
     names = list(dict.fromkeys(name for split in on_text for name in split.program.set_names()))
     sets = {name: members(engine, name) for name in names}
     letters = {letter: _only(letter) for letter in sorted(set("".join(added)))}
-    atom_of_code_point, examples = atoms_of([*sets.values(), *letters.values()])
+    classes = joins.sets() if joins is not None else []
+    atom_of_code_point, examples = atoms_of([*sets.values(), *letters.values(), *classes])
     holds = {name: tuple(bool(flags[one]) for one in examples) for name, flags in sets.items()}
     automata = [_transducer(split, holds, len(examples)) for split in on_text]
+    if joins is not None:
+        automata.append(joins.automaton(examples))
     if added:
         holds = {name: tuple(bool(flags[one]) for one in examples) for name, flags in letters.items()}
         automata.insert(0, split_at_added(added_program(added), holds, len(examples)))
