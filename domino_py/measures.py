@@ -1,7 +1,8 @@
 """From a decoded row to its report: what the loop counted, and what only texts and tokenizers tell.
 
-Non-canonical tokens: a token counts as canonical if the tokenizer's own encoding of the text has the same token at
-the same byte. The alignment gap compares the log-probability of that encoding with that of the tokens chosen.
+Non-canonical tokens: a token counts as canonical if the tokenizer's own encoding of the text, behind the prompt, has
+the same token at the same byte. The alignment gap compares the log-probability of that encoding with that of the tokens
+chosen. Where the tokenizer would join the prompt's end with the text, the prompt's tokens stay as they are.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from domino_py.options import Options
 from domino_py.report import Intervention, Report
 from speculative.loop import RowResult, score
 from speculative.statistics import InterventionRecord
+from tokenizer_align.canonical.encoding import canonical_ids, misplaced_tokens
 from tokenizer_align.compiled import Compiled
 from tokenizer_align.left_out import left_out_along
 from tokenizer_align.vocabulary import Vocabulary
@@ -34,7 +36,8 @@ def report_of(
     counted = result.statistics
     ids = tuple(result.token_ids)
     text = vocabulary.decode(ids)
-    canonical = canonical_ids(text, vocabulary)
+    canonical = canonical_ids(vocabulary, text, prompt_ids)
+    misplaced = None if canonical is None else misplaced_tokens(vocabulary, ids, canonical)
     report = Report(
         law="model" if constraint is None else "masked",
         greedy=not options.do_sample,
@@ -55,7 +58,8 @@ def report_of(
         n_interventions=len(counted.interventions),
         n_fallbacks=counted.n_fallbacks,
         model_logprob=counted.model_logprob,
-        noncanonical_tokens=None if canonical is None else count_noncanonical(ids, canonical, vocabulary),
+        noncanonical_tokens=None if misplaced is None else len(misplaced),
+        noncanonical_at=misplaced or (),
         forward_passes=counted.forward_passes,
         drafted=dict(counted.drafted),
         accepted=dict(counted.accepted),
@@ -74,34 +78,6 @@ def report_of(
     if options.measure == "full":
         report.measure_alignment()
     return report
-
-
-def canonical_ids(text: bytes, vocabulary: Vocabulary) -> tuple[int, ...] | None:
-    """The tokenizer's own encoding; None where it has none (no encoder, or the text ends inside a character)."""
-    if vocabulary.encode is None:
-        return None
-    try:
-        return tuple(vocabulary.encode(text.decode("utf-8")))
-    except UnicodeDecodeError:
-        return None
-
-
-def count_noncanonical(ids: Sequence[int], canonical: Sequence[int], vocabulary: Vocabulary) -> int:
-    """How many tokens of `ids` are not in the canonical encoding, at their place in the text.
-
-    >>> # "ab" written a, b where the tokenizer writes ab: both are non-canonical
-    """
-    expected = _placed(canonical, vocabulary)
-    return sum(place not in expected for place in _placed(ids, vocabulary))
-
-
-def _placed(ids: Sequence[int], vocabulary: Vocabulary) -> dict[tuple[int, int], None]:
-    places: dict[tuple[int, int], None] = {}
-    start = 0
-    for token_id in ids:
-        places[(start, token_id)] = None
-        start += len(vocabulary.token_bytes[token_id] or b"")
-    return places
 
 
 def _intervention(one: InterventionRecord, ids: tuple[int, ...], vocabulary: Vocabulary) -> Intervention:

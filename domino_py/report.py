@@ -76,6 +76,7 @@ class Report:
     model_logprob: float | None = None
     # Tokenization.
     noncanonical_tokens: int | None = None
+    noncanonical_at: tuple[int, ...] = ()  # indices into the text's tokens; of single texts only
     alignment_gap: float | None = None
     # Work.
     forward_passes: int = 0
@@ -135,6 +136,7 @@ class Report:
         values: dict[str, Any] = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in skipped}
         values["legal_mass"] = list(self.legal_mass)
         values["notes"] = list(self.notes)
+        values["noncanonical_at"] = list(self.noncanonical_at)
         values["interventions"] = [{**asdict(one), "cost": one.cost} for one in self.interventions]
         for name in ("tokens_per_pass", "n_drafted", "n_accepted", "perplexity_per_token", "perplexity_per_byte"):
             values[name] = getattr(self, name)

@@ -8,8 +8,8 @@ from typing import Any
 from domino_py.bench.methods import Setting
 from domino_py.bench.results import Quality
 from domino_py.bench.workloads import Workload
-from domino_py.measures import canonical_ids, count_noncanonical
 from speculative.loop import score
+from tokenizer_align.canonical.encoding import canonical_ids, misplaced_tokens
 
 __all__ = ["Judge"]
 
@@ -29,7 +29,7 @@ class Judge:
         if workload.name not in self._constraints:
             self._constraints[workload.name] = workload.constraint()
         logprob = self._logprob(prompt_ids, token_ids)
-        canonical = canonical_ids(data, vocabulary)
+        canonical = canonical_ids(vocabulary, data, prompt_ids)
         gap = None
         if canonical is not None:
             gap = 0.0 if canonical == token_ids else self._logprob(prompt_ids, canonical) - logprob
@@ -40,7 +40,7 @@ class Judge:
             matches=self._constraints[workload.name].matches(data),
             is_valid=workload.is_valid(text),
             logprob=logprob,
-            noncanonical_tokens=None if canonical is None else count_noncanonical(token_ids, canonical, vocabulary),
+            noncanonical_tokens=None if canonical is None else len(misplaced_tokens(vocabulary, token_ids, canonical)),
             alignment_gap=gap,
         )
 

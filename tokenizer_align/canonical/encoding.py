@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from tokenizer_align.vocabulary import Vocabulary
 
-__all__ = ["canonical_ids", "noncanonical_positions"]
+__all__ = ["canonical_ids", "misplaced_tokens", "noncanonical_positions"]
 
 _MAX_CONTEXT_BYTES = 1024  # merges and pre-tokens that matter at the seam do not reach back further in practice
 
@@ -46,8 +46,11 @@ def noncanonical_positions(
     >>> # "ab" written a, b where the tokenizer writes ab: (0, 1)
     """
     expected = canonical_ids(vocabulary, vocabulary.decode(ids), context)
-    if expected is None:
-        return None
+    return None if expected is None else misplaced_tokens(vocabulary, ids, expected)
+
+
+def misplaced_tokens(vocabulary: Vocabulary, ids: Sequence[int], expected: Sequence[int]) -> tuple[int, ...]:
+    """Indices of the tokens of `ids` that another writing of the same bytes does not have at the same byte."""
     places = set(zip(_starts(vocabulary, expected), expected, strict=True))
     starts = _starts(vocabulary, ids)
     return tuple(i for i, place in enumerate(zip(starts, ids, strict=True)) if place not in places)
