@@ -4,8 +4,8 @@
 
 Texts: JSON in three layouts, code, prose, Chinese, emoji, digits, runs of blanks, hard ones; each with its own tokens
 and with five kinds of damage (splits, joins, moved boundaries, left-out merges, other ids). "wrong" counts sequences
-judged otherwise than re-encoding does. Times are processor time: "rules" reads merges, "pairs" and "splits" make the tables
-(splits again: from the disk cache); a step is one token judged, new or known; a row is `Pairs.bad_right`.
+judged otherwise than re-encoding does. Times are processor time: "rules" reads merges, "pairs" and "splits" make the
+tables (splits again: from the disk cache); a step is one token judged, new or known; a row is `Pairs.bad_right`.
 """
 
 from __future__ import annotations
