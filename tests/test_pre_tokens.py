@@ -93,8 +93,8 @@ def test_a_character_may_be_cut_where_a_step_reads_bytes() -> None:
 @pytest.mark.parametrize(
     ("step", "part"),
     [
-        (("split", r"(?<=a)b", "Isolated", False), "look-behind"),
-        (("split", r"^a", "Isolated", False), "anchor"),
+        (("split", r"(?<=ab)c", "Isolated", False), "look-behind"),
+        (("split", r"(?>a|ab)c", "Isolated", False), "atomic"),
         (("split", r"(a)\1", "Isolated", False), "escape"),
         (("split", r"(a?)*", "Isolated", False), "repeats what may be empty"),
         (("split", r"a", "Removed", False), "removes"),
@@ -146,6 +146,27 @@ def test_boundaries_are_those_of_tiktoken() -> None:
         assert ids == encoding.encode_ordinary(text), text
 
 
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        r"\d{1,3}(?=(?:\d{3})*\b)",
+        r"(?=(\d{3})+(?!\d))",
+        r"^\s+|\bx|\B\d|\w+$",
+        r"[\p{L}\p{M}&&[^\p{Han}]]+|[\p{Han}]+",
+        r" ?[^(\s|[.,!?…。，、।۔،])]+",
+        r"(?i:'s|don|K)|\p{N}{1,3}+|\s?+\p{L}++",
+        r"(?<![\p{L}\d])\p{L}{2,}?(?!\p{L}{3})",
+    ],
+)
+def test_other_patterns_split_as_the_tokenizers_library_does(pattern: str) -> None:
+    from tokenizers import Regex, pre_tokenizers
+
+    library, found = pre_tokenizers.Split(Regex(pattern), "isolated"), split(pattern)
+    for text in [*hard_texts(200), "1234567 12 123456.7890 x1234567"]:
+        cuts = [len(text[:start].encode()) for _, (start, _) in library.pre_tokenize_str(text)]
+        assert found.boundaries(text.encode()) == cuts, text
+
+
 # --- any pattern --------------------------------------------------------------------------------------------------
 
 
@@ -154,9 +175,8 @@ def _quantified(part: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
     return st.builds(lambda body, mark: f"(?:{body}){mark}", part, marks)
 
 
-_CHARACTERS = st.sampled_from(
-    ["a", "b", "c", "[ab]", "[^a]", r"\s", "ab", "(?!a)", "(?=b)", "(?!ab)", "(?=a*c)", r"(?!\p{Any})", ""]
-)
+_LOOKS = ("(?!a)", "(?=b)", "(?!ab)", "(?=a*c)", r"(?!\p{Any})", r"\b", "(?<=a)", "(?<![ab])")
+_CHARACTERS = st.sampled_from(["a", "b", "c", "[ab]", "[^a]", r"\s", "ab", "", *_LOOKS])
 _POSSESSIVE = st.builds("{}{}".format, st.sampled_from(["a", "[ab]", "[^b]"]), st.sampled_from(["?+", "*+", "++"]))
 PATTERNS = st.recursive(
     _CHARACTERS | _POSSESSIVE,

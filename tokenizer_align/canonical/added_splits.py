@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from tokenizer_align.canonical.guessing import guess_splits
-from tokenizer_align.canonical.split_patterns import Alternatives, Characters, Sequence
+from tokenizer_align.canonical.split_nodes import Alternatives, Characters, Sequence
 from tokenizer_align.canonical.split_programs import Program, compile_program
 from tokenizer_align.canonical.transducers import Transducer, explore
 

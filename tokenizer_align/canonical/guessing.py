@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from tokenizer_align.canonical.split_nodes import Behind
 from tokenizer_align.canonical.split_programs import Fork, Glance, Jump, Match, Program, Read
 from tokenizer_align.canonical.transducers import Transducer, explore
 from tokenizer_align.errors import VocabularyError
@@ -35,12 +36,23 @@ class _State:
     threads: of the match, most preferred first; one of them must succeed.
     doomed: threads none of which may succeed.
     owed: sets of threads; of each one must succeed.
+    behind: what looks behind find here, in the order of the program's.
     """
 
     kind: int
+    behind: tuple[bool, ...] = ()
     threads: tuple[int, ...] = ()
     doomed: frozenset[int] = frozenset()
     owed: frozenset[frozenset[int]] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """What looks see between two atoms: the next one, what is behind, and what is guessed of longer looks ahead."""
+
+    atom: int
+    behind: tuple[bool, ...]
+    truths: dict[int, bool]
 
 
 class _Unknown(Exception):
@@ -71,7 +83,7 @@ def guess_splits(
     marks_gaps = behaviour == "removed" and invert
     marked = _GAP if marks_gaps else _MATCH if mark_matches or behaviour == "removed" else None
     guesses = _Guesses(program, holds, behaviour, invert, marked)
-    automaton = explore(_State(_START), n_atoms, guesses.step, guesses.may_end)
+    automaton = explore(guesses.start(), n_atoms, guesses.step, guesses.may_end)
     if behaviour == "removed" and any(bit & _MARK for row in automaton.arcs for pairs in row for bit, _ in pairs):
         raise VocabularyError("the pre-tokenizer removes parts of texts, so that tokens cannot give back the text")
     return automaton
@@ -88,14 +100,20 @@ class _Guesses:
     ) -> None:
         self._code, self._holds = program.instructions, holds
         self._behaviour, self._invert, self._marked = behaviour, invert, marked
+        self._looks_behind = tuple(dict.fromkeys(one for one in self._code if isinstance(one, Behind)))
+
+    def start(self) -> _State:
+        """The state before a text."""
+        return _State(_START, tuple(one.at_start != one.negated for one in self._looks_behind))
 
     def step(self, state: _State, atom: int) -> Iterator[tuple[int, _State]]:
         """The (bit, next state) pairs of an atom."""
-        yield from self._settled({}, lambda truths: list(self._step(state, atom, truths)))
+        yield from self._settled({}, lambda truths: list(self._step(state, _Place(atom, state.behind, truths))))
 
     def may_end(self, state: _State) -> bool:
         """Whether the text may end in a state."""
-        return any(True for _ in self._settled({}, lambda truths: list(self._end(state, truths))))
+        attempts = self._settled({}, lambda truths: list(self._end(state, _Place(_AT_END, state.behind, truths))))
+        return any(True for _ in attempts)
 
     def _settled(
         self, truths: dict[int, bool], attempt: Callable[[dict[int, bool]], list[tuple[int, _State]]]
@@ -109,34 +127,34 @@ class _Guesses:
         else:
             yield from found
 
-    def _step(self, state: _State, atom: int, truths: dict[int, bool]) -> Iterator[tuple[int, _State]]:
-        duties = self._duties(state, atom, truths)
+    def _step(self, state: _State, place: _Place) -> Iterator[tuple[int, _State]]:
+        duties = self._duties(state, place)
         if duties is None:
             return
         doomed, owed = duties
         if state.kind == _MATCH:
-            preferred, matched = self._follow(state.threads, atom, truths)
+            preferred, matched = self._follow(state.threads, place)
             if matched:
-                yield from self._begin(_MATCH, atom, truths, doomed | set(preferred), owed)
-            yield from self._settle(0, _MATCH, preferred, doomed, owed)
+                yield from self._begin(_MATCH, place, doomed | set(preferred), owed)
+            yield from self._settle(0, _MATCH, place, preferred, doomed, owed)
         else:
-            yield from self._begin(state.kind, atom, truths, doomed, owed)
+            yield from self._begin(state.kind, place, doomed, owed)
 
     def _begin(
-        self, before: int, atom: int, truths: dict[int, bool], doomed: frozenset[int], owed: list[frozenset[int]]
+        self, before: int, place: _Place, doomed: frozenset[int], owed: list[frozenset[int]]
     ) -> Iterator[tuple[int, _State]]:
         """A match begins here or it does not; `before` is what ends here."""
-        threads, is_empty = self._follow([0], atom, truths)
-        yield from self._settle(self._bit(before, _MATCH), _MATCH, threads, doomed, owed)
+        threads, is_empty = self._follow([0], place)
+        yield from self._settle(self._bit(before, _MATCH), _MATCH, place, threads, doomed, owed)
         bit = self._bit(before, _GAP)
         if is_empty and before != _MATCH:  # an empty match cuts, except right behind a match
             if self._behaviour != "isolated":
                 raise VocabularyError("the pre-tokenizer's pattern may match nothing, which is not supported")
             bit = 1
-        yield from self._settle(bit, _GAP, [], doomed | set(threads), owed)
+        yield from self._settle(bit, _GAP, place, [], doomed | set(threads), owed)
 
     def _settle(
-        self, bit: int, kind: int, threads: list[int], doomed: frozenset[int], owed: list[frozenset[int]]
+        self, bit: int, kind: int, place: _Place, threads: list[int], doomed: frozenset[int], owed: list[frozenset[int]]
     ) -> Iterator[tuple[int, _State]]:
         """The state of these threads, in one form per meaning; none where it contradicts itself."""
         if kind == self._marked:
@@ -146,29 +164,30 @@ class _Guesses:
         if not all(owed) or (kind == _MATCH and not threads):
             return
         least = frozenset(some for some in owed if not any(other < some for other in owed))
-        yield bit, _State(kind, tuple(threads), doomed, least)
+        behind = tuple(
+            any(self._holds[name][place.atom] for name in one.names) != one.negated for one in self._looks_behind
+        )
+        yield bit, _State(kind, behind, tuple(threads), doomed, least)
 
-    def _end(self, state: _State, truths: dict[int, bool]) -> Iterator[tuple[int, _State]]:
-        duties = self._duties(state, _AT_END, truths)
+    def _end(self, state: _State, place: _Place) -> Iterator[tuple[int, _State]]:
+        duties = self._duties(state, place)
         if duties is None or duties[1]:
             return
-        if state.kind != _MATCH or self._follow(state.threads, _AT_END, truths)[1]:
+        if state.kind != _MATCH or self._follow(state.threads, place)[1]:
             yield 0, state
 
-    def _duties(
-        self, state: _State, atom: int, truths: dict[int, bool]
-    ) -> tuple[frozenset[int], list[frozenset[int]]] | None:
+    def _duties(self, state: _State, place: _Place) -> tuple[frozenset[int], list[frozenset[int]]] | None:
         """(threads that must fail, sets of which one must succeed) after an atom; None: already broken."""
-        failing, fails = self._follow(state.doomed, atom, truths)
+        failing, fails = self._follow(state.doomed, place)
         if fails:
             return None
         doomed, owed = set(failing), []
         for some in state.owed:
-            threads, matched = self._follow(some, atom, truths)
+            threads, matched = self._follow(some, place)
             if not matched:
                 owed.append(frozenset(threads))
-        for body, truth in tuple(truths.items()):
-            threads, matched = self._follow([body], atom, truths)
+        for body, truth in tuple(place.truths.items()):
+            threads, matched = self._follow([body], place)
             if truth and not matched:
                 owed.append(frozenset(threads))
             elif not truth:
@@ -179,11 +198,9 @@ class _Guesses:
             return None
         return frozenset(doomed), owed
 
-    def _follow(
-        self, threads: tuple[int, ...] | frozenset[int] | list[int], atom: int, truths: dict[int, bool]
-    ) -> tuple[list[int], bool]:
+    def _follow(self, threads: tuple[int, ...] | frozenset[int] | list[int], place: _Place) -> tuple[list[int], bool]:
         """(threads after an atom, most preferred first, up to one that matches before it; whether one does)."""
-        waiting, seen, after = [*threads][::-1], set(), []
+        waiting, seen, after, atom = [*threads][::-1], set(), [], place.atom
         while waiting:
             at = waiting.pop()
             if at in seen:
@@ -199,14 +216,17 @@ class _Guesses:
                 waiting.append(one.to)
             elif isinstance(one, Match):
                 return after, True
+            elif isinstance(one, Behind):
+                if place.behind[self._looks_behind.index(one)]:
+                    waiting.append(at + 1)
             elif isinstance(one, Glance):
                 seen_set = one.at_end if atom == _AT_END else any(self._holds[name][atom] for name in one.names)
                 if seen_set != one.negated:
                     waiting.append(at + 1)
             else:
-                if one.body not in truths:
+                if one.body not in place.truths:
                     raise _Unknown(one.body)
-                if truths[one.body] != one.negated:
+                if place.truths[one.body] != one.negated:
                     waiting.append(at + 1)
         return after, False
 

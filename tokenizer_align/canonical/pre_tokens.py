@@ -31,7 +31,7 @@ IntArray = npt.NDArray[np.int32]
 Flags = npt.NDArray[np.bool_]
 
 # Raise the version whenever an automaton comes out otherwise than before.
-pre_tokens_cache = ArrayCache("pre-tokens", version=1)
+pre_tokens_cache = ArrayCache("pre-tokens", version=2)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -184,7 +184,8 @@ def _matched_in_text(rules: TokenizationRules, token_bytes: Sequence[bytes | Non
     return {
         content: token.id
         for content, token in rules.added.items()
-        if token.is_text and token.id < len(token_bytes) and token_bytes[token.id] == content.encode()
+        if token.is_text and token.is_matched
+        if token.id < len(token_bytes) and token_bytes[token.id] == content.encode()
     }
 
 

@@ -4,70 +4,56 @@ Two dialects are read: Oniguruma's (the tokenizers library) and fancy-regex's (t
 the text that names it, such as "[^\\s\\p{L}]" or "(?i:s)": which code points it holds is asked of the engine itself
 (code_point_sets.py), so that no table and no Unicode version of ours can differ from the tokenizer's.
 
-What looks to the left (^, \\b, look-behind), back references and atomic groups with choices are refused.
+Back references, atomic groups with choices and looks behind at more than one character are refused.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cache
 from typing import Literal
 
+from tokenizer_align.canonical.split_nodes import (
+    Alternatives,
+    Behind,
+    Characters,
+    End,
+    Look,
+    Node,
+    Repeat,
+    Sequence,
+)
 from tokenizer_align.errors import VocabularyError
 
-__all__ = ["Alternatives", "Characters", "Dialect", "End", "Look", "Node", "Repeat", "Sequence", "parse_pattern"]
+__all__ = [
+    "Alternatives",
+    "Behind",
+    "Characters",
+    "Dialect",
+    "End",
+    "Look",
+    "Node",
+    "Repeat",
+    "Sequence",
+    "parse_pattern",
+]
 
 Dialect = Literal["oniguruma", "fancy"]
 
-
-@dataclass(frozen=True, slots=True)
-class Characters:
-    """One code point out of a set, named by a regular expression that matches one code point."""
-
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
-class Sequence:
-    """One after the other; nothing at all where `parts` is empty."""
-
-    parts: tuple[Node, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Alternatives:
-    """The first that leads to a match wins."""
-
-    parts: tuple[Node, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Repeat:
-    """`least` to `most` times (None: no bound); possessive: what was taken is never given back."""
-
-    part: Node
-    least: int
-    most: int | None
-    kind: Literal["greedy", "lazy", "possessive"]
-
-
-@dataclass(frozen=True, slots=True)
-class Look:
-    """What follows begins, or does not begin, with a match of `part`; nothing is read."""
-
-    part: Node
-    negated: bool
-
-
-@dataclass(frozen=True, slots=True)
-class End:
-    """The end of the text."""
-
-
-Node = Characters | Sequence | Alternatives | Repeat | Look | End
-
-_NOTHING = Sequence(())
+_WORD = Characters("\\w")
+_START = Behind((), at_start=True)
+_EDGE = Alternatives(
+    (
+        Sequence((Behind(("\\w",), at_start=False), Look(_WORD, negated=True))),
+        Sequence((Behind(("\\w",), at_start=False, negated=True), Look(_WORD, negated=False))),
+    )
+)
+_NO_EDGE = Alternatives(
+    (
+        Sequence((Behind(("\\w",), at_start=False), Look(_WORD, negated=False))),
+        Sequence((Behind(("\\w",), at_start=False, negated=True), Look(_WORD, negated=True))),
+    )
+)
 _INTERVAL = re.compile(r"\{(\d*)(,?)(\d*)\}")
 _PROPERTY = re.compile(r"\\[pP](?:\{\^?[^}]*\}|[A-Za-z])")
 _HEX = re.compile(r"\\(?:x\{([0-9A-Fa-f]+)\}|x([0-9A-Fa-f]{1,2})|u\{([0-9A-Fa-f]+)\}|u([0-9A-Fa-f]{4}))")
@@ -142,7 +128,8 @@ class _Parser:
             newline = Sequence((Characters("\\n"),))
             return Look(Alternatives((End(), newline)), negated=False) if self.dialect == "oniguruma" else End()
         if sign == "^":
-            self.refuse("an anchor")
+            self.at += 1
+            return _START if self.dialect == "fancy" else Behind(("\\n",), at_start=True)
         if sign in "*+?":
             self.refuse("a quantifier with nothing before it")
         self.at += 1
@@ -160,8 +147,12 @@ class _Parser:
                 return Look(self._closed(self.alternatives(ignore_case)), negated)
         if self._next("(?>"):
             return self._atomic(self._closed(self.alternatives(ignore_case)))
-        if self.pattern.startswith(("(?<=", "(?<!"), self.at):
-            self.refuse("a look-behind")
+        for opening, negated in (("(?<=", False), ("(?<!", True)):
+            if self._next(opening):
+                names = _one_character(self._closed(self.alternatives(ignore_case)))
+                if names is None:
+                    self.refuse("a look-behind at more than one character")
+                return Behind(names or (), at_start=False, negated=negated)
         if self.pattern.startswith("(?", self.at) and not re.match(r"\(\?P?<\w+>", self.pattern[self.at :]):
             self.refuse("a group of an unknown kind")
         named = re.compile(r"\((?:\?P?<\w+>)?").match(self.pattern, self.at)
@@ -224,6 +215,9 @@ class _Parser:
             if sign == "z":
                 return End()
             return Look(Sequence((Repeat(Characters("\\n"), 0, 1, "greedy"), End())), negated=False)
+        if sign in "bBA" and sign:
+            self.at += 2
+            return _EDGE if sign == "b" else _NO_EDGE if sign == "B" else _START
         if not sign or sign.isalnum():
             self.refuse(f"the escape \\{sign}")
         self.at += 2
@@ -242,7 +236,7 @@ class _Parser:
             least, most = int(sign == "+"), 1 if sign == "?" else None
         else:
             return part
-        if isinstance(part, Look | End):
+        if isinstance(part, Look | Behind | End) or part in (_EDGE, _NO_EDGE):
             self.refuse("a quantified assertion")
         if interval and self.dialect == "oniguruma" and self.pattern.startswith("+", self.at):
             return Repeat(part, least, most, "greedy")  # Oniguruma's "{1,3}+" repeats the group once more
@@ -259,6 +253,21 @@ class _Parser:
 
 def _characters(name: str, ignore_case: bool) -> Characters:
     return Characters(f"(?i:{name})" if ignore_case else name)
+
+
+def _one_character(node: Node) -> tuple[str, ...] | None:
+    """The sets of a node that is one code point; None of any other."""
+    if isinstance(node, Characters):
+        return (node.name,)
+    if isinstance(node, Alternatives):
+        names: list[str] = []
+        for part in node.parts:
+            some = _one_character(part)
+            if some is None:
+                return None
+            names += some
+        return tuple(names)
+    return None
 
 
 def _literal(character: str, ignore_case: bool) -> Characters:

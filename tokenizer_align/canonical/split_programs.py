@@ -9,7 +9,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tokenizer_align.canonical.split_patterns import Alternatives, Characters, End, Look, Node, Repeat, Sequence
+from tokenizer_align.canonical.split_nodes import (
+    Alternatives,
+    Behind,
+    Characters,
+    End,
+    Look,
+    Node,
+    Repeat,
+    Sequence,
+    may_be_empty,
+)
 from tokenizer_align.errors import VocabularyError
 
 __all__ = ["Fork", "Glance", "Instruction", "Jump", "Match", "Program", "Read", "Scan", "compile_program"]
@@ -61,7 +71,7 @@ class Match:
     """The end of the program."""
 
 
-Instruction = Read | Fork | Jump | Glance | Scan | Match
+Instruction = Read | Fork | Jump | Glance | Behind | Scan | Match
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +86,7 @@ class Program:
         for one in self.instructions:
             if isinstance(one, Read):
                 names[one.name] = None
-            elif isinstance(one, Glance):
+            elif isinstance(one, Glance | Behind):
                 names.update(dict.fromkeys(one.names))
         return tuple(names)
 
@@ -120,6 +130,8 @@ class _Compiler:
             self._alternatives(node.parts)
         elif isinstance(node, Repeat):
             self._repeat(node)
+        elif isinstance(node, Behind):
+            self.add(node)
         else:
             self._look(node)
 
@@ -173,17 +185,6 @@ class _Compiler:
             self.add(Glance(names, at_end, node.negated))
         else:
             self.bodies.append((self.add(Scan(-1, node.negated)), node.part))
-
-
-def may_be_empty(node: Node) -> bool:
-    """Whether a match may read nothing."""
-    if isinstance(node, Sequence):
-        return all(map(may_be_empty, node.parts))
-    if isinstance(node, Alternatives):
-        return any(map(may_be_empty, node.parts))
-    if isinstance(node, Repeat):
-        return node.least == 0 or may_be_empty(node.part)
-    return not isinstance(node, Characters)
 
 
 def _one_step(node: Node) -> tuple[tuple[str, ...] | None, bool]:
