@@ -48,6 +48,10 @@ class PassCosts:
         """Return what a pass over this many tokens is expected to cost."""
         return self._assumed(n_tokens) * self._correction(n_tokens)
 
+    def token_s(self) -> float:
+        """Return what a pass of one token costs in seconds; 0 before any was measured."""
+        return self.cost(1) if self._latest else 0.0
+
     def _assumed(self, n_tokens: int) -> float:
         index = bisect.bisect_left(self._sizes, n_tokens)
         if index == 0:

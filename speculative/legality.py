@@ -9,7 +9,7 @@ matter.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
@@ -47,22 +47,9 @@ class LegalSet:
         self.matcher.rollback(1)
         return False
 
-    def legal_prefix(self, ids: Sequence[int]) -> tuple[int, bool]:
-        """Return how many of these tokens are legal one after the other, and whether nothing may follow them.
-
-        End ids are never part of it. The matcher is left as it was.
-        """
-        taken = 0
-        try:
-            for token in ids:
-                if token in self.end_ids or not 0 <= token < self._n_rows or not self.matcher.accepts(token):
-                    break
-                self.matcher.advance(token)
-                taken += 1
-            return taken, taken > 0 and not self.matcher.can_continue()
-        finally:
-            if taken:
-                self.matcher.rollback(taken)
+    def may_take(self, token_id: int) -> bool:
+        """Whether a token may be drafted: legal here, and no end id; nothing changes."""
+        return token_id not in self.end_ids and 0 <= token_id < self._n_rows and self.matcher.accepts(token_id)
 
     def bits(self) -> npt.NDArray[np.bool_]:
         """Return which tokens the constraint allows, bool[n_rows]."""

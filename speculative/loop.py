@@ -25,6 +25,7 @@ from speculative.protocols import VocabularyLike
 from speculative.rows import Row
 from speculative.scoring import score
 from speculative.statistics import RowResult
+from speculative.tree_passes import takes_trees
 from tokenizer_align.errors import VocabularyError
 
 __all__ = ["DecodeOptions", "RowRequest", "RowResult", "decode", "score"]
@@ -59,7 +60,13 @@ def decode(
     runner.check_rows(vocabulary.n_rows)
     policy = policy_of(model, runner.device.type, str(runner.dtype))
     states = [Row(index, request, vocabulary, options, policy.layout) for index, request in enumerate(rows)]
-    planner = DraftPlanner(vocabulary, options, policy, can_drop=runner.plan.can_drop)
+    planner = DraftPlanner(
+        vocabulary,
+        options,
+        policy,
+        can_drop=runner.plan.can_drop,
+        takes_trees=lambda: takes_trees(runner, policy),
+    )
     batch = _Batches(runner, vocabulary, options, planner, policy, on_tokens, on_finish)
     with runner.ready():
         running = [row for row in states if row.finish is None]
@@ -101,7 +108,7 @@ class _Batches:
         is_prompt = True
         while rows:
             started = time.perf_counter()
-            self._planner.plan(rows)
+            self._planner.plan(rows, columns.width)
             kept = self._pass(rows, columns, cache, is_prompt)
             is_prompt = False
             self._planner.learn(rows)
@@ -121,9 +128,10 @@ class _Batches:
                     self._on_finish(row.index, _result(row))
             rows = [rows[index] for index in going]
 
-    def _pass(self, rows: list[Row], columns: Columns, cache: Any, is_prompt: bool) -> list[int]:
-        """Run one pass and decide; return how many drafted tokens of each row stay in the cache."""
-        block = columns.block([row.head for row in rows], [row.run_ids for row in rows])
+    def _pass(self, rows: list[Row], columns: Columns, cache: Any, is_prompt: bool) -> list[tuple[int, ...] | None]:
+        """Run one pass and decide; return which drafted tokens of each row stay in the cache."""
+        parents = None if all(row.run.is_chain for row in rows) else [row.run.parents for row in rows]
+        block = columns.block([row.head for row in rows], [row.run.token_ids for row in rows], parents)
         started = time.perf_counter()
         logits = PassLogits(self._runner.run(block, cache), in_place=self._reads_all)
         elapsed = time.perf_counter() - started
@@ -133,7 +141,7 @@ class _Batches:
             )
         if not is_prompt:
             self._policy.costs.observe(int(block.input_ids.size), elapsed)
-        kept = []
+        kept: list[tuple[int, ...] | None] = []
         for index, row in enumerate(rows):
             row.statistics.forward_passes += 1
             row.statistics.model_s += elapsed / len(rows)

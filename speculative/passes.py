@@ -13,6 +13,7 @@ from typing import Any
 
 from speculative.caches import CachePlan, plan_cache, text_config
 from speculative.columns import Block
+from speculative.tree_masks import tree_masks
 from tokenizer_align.errors import DominoError, VocabularyError
 
 __all__ = ["CausalModel"]
@@ -61,7 +62,9 @@ class CausalModel:
 
         device = self.device
         inputs: dict[str, Any] = {"input_ids": torch.from_numpy(block.input_ids).to(device), "use_cache": True}
-        if block.attention_mask is not None:
+        if block.visible is not None:
+            inputs["attention_mask"] = tree_masks(block, text_config(self.model), self.plan, self.dtype, device)
+        elif block.attention_mask is not None:
             inputs["attention_mask"] = torch.from_numpy(block.attention_mask).to(device)
         if block.position_ids is not None:
             inputs["position_ids"] = torch.from_numpy(block.position_ids).to(device)

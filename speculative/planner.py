@@ -2,77 +2,138 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from speculative.drafts import Draft, DraftSource
+from speculative.drafts.alternatives import Alternatives
+from speculative.drafts.counts import Counted
 from speculative.drafts.determined import DeterminedRuns
+from speculative.drafts.lookup import PromptLookup, RecentOutputs
 from speculative.options import DEFAULT_MAX_DRAFT, DecodeOptions
 from speculative.policy import DraftPolicy
 from speculative.protocols import VocabularyLike
 from speculative.rows import Row
+from speculative.tree import ROOT, DraftTree
 
-__all__ = ["DraftPlanner"]
+__all__ = ["DraftPlanner", "built_in_sources"]
+
+_MAX_MASK = 1 << 24  # entries of a tree's attention mask; a longer prompt's own pass takes a chain
+
+
+def built_in_sources(vocabulary: VocabularyLike) -> tuple[DraftSource, ...]:
+    """Return the sources that every call has, the surest first."""
+    return (
+        DeterminedRuns(vocabulary),
+        Alternatives(vocabulary),
+        Counted(),
+        PromptLookup(vocabulary),
+        RecentOutputs(vocabulary),
+    )
 
 
 class DraftPlanner:
-    """Plans the drafts of one call's passes."""
+    """Plans the drafts of one call's passes.
+
+    Args:
+        takes_trees: asked once a draft branches; False: chains only.
+    """
 
     def __init__(
-        self, vocabulary: VocabularyLike, options: DecodeOptions, policy: DraftPolicy, *, can_drop: bool
+        self,
+        vocabulary: VocabularyLike,
+        options: DecodeOptions,
+        policy: DraftPolicy,
+        *,
+        can_drop: bool,
+        takes_trees: Callable[[], bool],
     ) -> None:
-        self._policy = policy
+        self._policy, self._takes_trees = policy, takes_trees
         self._is_auto = options.speculate == "auto"
         self._max_draft = DEFAULT_MAX_DRAFT if options.max_draft is None else options.max_draft
         self._is_on = bool(options.speculate) and can_drop and self._max_draft > 0
-        self._sources: tuple[DraftSource, ...] = (
-            (DeterminedRuns(vocabulary),) if options.draft_sources is None else options.draft_sources
-        )
-        # Proposals that were not run, by row: judged against the tokens that come.
-        self._waiting: dict[int, tuple[Draft, int]] = {}
+        self._sources = built_in_sources(vocabulary) if options.draft_sources is None else options.draft_sources
+        self._judged: dict[int, _Judged] = {}  # by row, the tree being compared with the tokens that come
 
     @property
     def max_width(self) -> int:
         """Most tokens that a pass may add to one row after its head."""
         return self._max_draft if self._is_on else 0
 
-    def plan(self, rows: Sequence[Row]) -> None:
-        """Set every row's draft for the next pass."""
+    def plan(self, rows: Sequence[Row], width: int) -> None:
+        """Set every row's draft for the next pass; `width`: columns of the cache."""
         if not self._is_on or any(row.alone for row in rows):
-            drafts: list[Draft | None] = [None] * len(rows)
-        else:
-            drafts = [row.propose(self._sources, self._max_draft) for row in rows]
-        if all(draft is None for draft in drafts):
-            width = 0
-        elif self._is_auto:
-            n_head_tokens = max(len(row.head) for row in rows) * len(rows)
-            width = self._policy.width(drafts, n_head_tokens)
-        else:
-            width = self._max_draft
-        for row, draft in zip(rows, drafts, strict=True):
-            row.set_draft(draft, width)
-            if draft is not None and not row.run_ids and self._is_auto:
-                self._waiting.setdefault(row.index, (draft, len(row.output)))
+            for row in rows:
+                row.set_run(None, ())
+            return
+        trees = [self._propose(row) for row in rows]
+        longest = max(len(row.head) for row in rows)
+        orders = self._orders(trees, len(rows) * longest * (longest + width))
+        n_nodes = self._max_draft
+        if self._is_auto:
+            chances = [[tree.chances[node] for node in order] for tree, order in zip(trees, orders, strict=True)]
+            n_nodes = self._policy.width(chances, longest * len(rows))
+        for row, tree, order in zip(rows, trees, orders, strict=True):
+            row.set_run(tree, order[:n_nodes])
+            if len(tree) and row.index not in self._judged:
+                self._judged[row.index] = _Judged(tree, len(row.output))
+
+    def _orders(self, trees: Sequence[DraftTree], n_mask: int) -> list[list[int]]:
+        """By row the nodes to run, the best first: of the whole tree, or of its best path where trees cannot be run."""
+        branch = any(len(below) > 1 for tree in trees for below in tree.children.values())
+        if branch and (n_mask > _MAX_MASK or not self._takes_trees()):
+            return [tree.best_path()[: self._max_draft] for tree in trees]
+        return [tree.best()[: self._max_draft] for tree in trees]
+
+    def _propose(self, row: Row) -> DraftTree:
+        """Ask the sources that pay."""
+        limit = min(self._max_draft, row.remaining - 1)
+        drafts: list[Draft] = []
+        if limit > 0:
+            context = row.draft_context()
+            for source in self._sources:
+                ledger = self._policy.ledger(source.name)
+                if self._is_auto and not ledger.may_ask():
+                    continue
+                started = time.perf_counter()
+                drafts += [draft.cut(limit) for draft in source.propose(context, limit)]
+                elapsed = time.perf_counter() - started
+                ledger.asked(elapsed)
+                row.statistics.draft_s += elapsed
+        return row.grow(drafts, self._policy.acceptance)
 
     def learn(self, rows: Sequence[Row]) -> None:
         """Take in what the pass decided."""
         if not self._is_on:
             return
+        token_s = self._policy.costs.token_s()
         for row in rows:
-            if row.draft is not None and row.run_ids:
-                n_judged = min(len(row.run_ids), row.n_accepted + (not row.alone))
-                self._policy.acceptance.observe(row.draft, row.n_accepted, n_judged)
-            if row.index in self._waiting:
-                self._judge(row)
+            for source in row.accepted_sources:
+                self._policy.ledger(source).saved(token_s)
+            judged = self._judged.get(row.index)
+            if judged is not None and (judged.compare(row.output, self._policy) or row.finish is not None):
+                del self._judged[row.index]
             if row.finish is not None and row.legal is not None:
                 self._policy.layout = replace(row.layout, inline=())
 
-    def _judge(self, row: Row) -> None:
-        draft, start = self._waiting[row.index]
-        came = row.output[start : start + len(draft.token_ids)]
-        n_agreed = 0
-        while n_agreed < len(came) and came[n_agreed] == draft.token_ids[n_agreed]:
-            n_agreed += 1
-        if n_agreed < len(came) or n_agreed == len(draft.token_ids) or row.finish is not None:
-            self._policy.acceptance.observe(draft, n_agreed, len(came))
-            del self._waiting[row.index]
+
+class _Judged:
+    """A tree and how far the tokens that came have followed it. Each node is judged once, run or not."""
+
+    def __init__(self, tree: DraftTree, start: int) -> None:
+        self._tree, self._node, self._seen = tree, ROOT, start
+
+    def compare(self, output: Sequence[int], policy: DraftPolicy) -> bool:
+        """Judge as far as tokens have come; True once nothing of the tree is left to judge."""
+        while self._seen < len(output):
+            token = output[self._seen]
+            self._seen += 1
+            below = self._tree.children.get(self._node, {})
+            for drafted, node in below.items():
+                for label in self._tree.labels[node]:
+                    policy.acceptance.observe(label, drafted, drafted == token)
+            if token not in below:
+                return True
+            self._node = below[token]
+        return not self._tree.children.get(self._node)

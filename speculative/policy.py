@@ -1,10 +1,9 @@
 """Whether a draft pays, and how much of it: expected accepted tokens against the measured cost of a wider pass.
 
-A draft of n tokens adds, on average, the sum over its tokens of the chance that all up to it are accepted. That many
-passes of one token are saved, and one pass gets n tokens wider. Chances are learned by source, kind and place (the
-first token of a draft fails more often than a later one whose start was right), and for edges by token. Proposals
-that were not run are judged too, against the tokens that came: so a source that does not pay is neither tried at a
-loss nor given up.
+A draft adds, on average, the sum over its tokens of the chance that all of their path is accepted. That many passes of
+one token are saved, and one pass gets wider. Chances are learned by source, kind and place (the first token of a draft
+fails more often than a later one whose start was right), and for edges by token. Proposals that were not run are judged
+too, against the tokens that came: so a source that does not pay is neither tried at a loss nor given up.
 """
 
 from __future__ import annotations
@@ -14,16 +13,18 @@ from collections.abc import Sequence
 from typing import Any
 
 from speculative.costs import PassCosts
-from speculative.drafts import Draft
+from speculative.tree import Label
 from tokenizer_align.layout import DEFAULT_LAYOUT
 
-__all__ = ["Acceptance", "DraftPolicy", "policy_of"]
+__all__ = ["Acceptance", "DraftPolicy", "Ledger", "policy_of", "prior"]
 
-_PRIORS = {"forced": 0.95, "layout": 0.85, "edge": 0.7}
+_PRIORS = {"forced": 0.95, "layout": 0.85, "edge": 0.7, "run": 0.85, "counted": 0.5}
 _PRIOR_WEIGHT = 4.0
 _MEMORY = 200.0  # observations after which old ones fade
 _MARGIN = 0.02  # a draft must promise this share of a pass, so that mere noise does not start one
 _MAX_EDGES = 4096
+_TRIAL = 24  # times a source is asked before it must pay
+_LOOK_AGAIN = 16
 
 
 class _Rate:
@@ -47,88 +48,97 @@ class _Rate:
 
 
 class Acceptance:
-    """Chance that a drafted token is accepted, given that those before it were."""
+    """Chance that a drafted token is accepted, given that those before it were; by label, and for edges by token."""
 
     def __init__(self) -> None:
-        self._rates: dict[tuple[str, str, bool], _Rate] = {}
+        self._rates: dict[Label, _Rate] = {}
         self._edges: dict[int, _Rate] = {}
 
-    def chance(self, draft: Draft, index: int) -> float:
-        """Return the chance of token `index` of a draft."""
-        kind = draft.kinds[index]
-        if kind == "edge" and draft.token_ids[index] in self._edges:
-            return self._edges[draft.token_ids[index]].value
-        rate = self._rates.get((draft.source, kind, index == 0))
-        return rate.value if rate is not None else _PRIORS.get(kind, 0.5)
+    def chance(self, label: Label, token_id: int) -> float:
+        """Return the chance of a token labelled so."""
+        if label[1] == "edge" and token_id in self._edges:
+            return self._edges[token_id].value
+        rate = self._rates.get(label)
+        return rate.value if rate is not None else prior(label[1])
 
-    def observe(self, draft: Draft, n_accepted: int, n_judged: int) -> None:
-        """Take in that the first `n_accepted` of `n_judged` tokens agreed; what follows a wrong token says nothing."""
-        for index in range(min(n_accepted + 1, n_judged)):
-            self._observe_token(draft, index, index < n_accepted)
-
-    def _observe_token(self, draft: Draft, index: int, hit: bool) -> None:
-        kind = draft.kinds[index]
-        key = (draft.source, kind, index == 0)
-        if key not in self._rates:
-            self._rates[key] = _Rate(_PRIORS.get(kind, 0.5))
-        rate = self._rates[key]
-        if kind == "edge":
-            token = draft.token_ids[index]
-            if token not in self._edges:
+    def observe(self, label: Label, token_id: int, hit: bool) -> None:
+        """Take in whether a token labelled so was chosen where its parent was."""
+        rate = self._rates.get(label)
+        if rate is None:
+            rate = self._rates[label] = _Rate(prior(label[1]))
+        if label[1] == "edge":
+            if token_id not in self._edges:
                 if len(self._edges) >= _MAX_EDGES:
                     self._edges.clear()
-                self._edges[token] = _Rate(rate.value, 2.0)
-            self._edges[token].add(hit)
+                self._edges[token_id] = _Rate(rate.value, 2.0)
+            self._edges[token_id].add(hit)
         rate.add(hit)
 
 
+def prior(kind: str) -> float:
+    """The chance assumed before anything was seen; of n ways one is taken."""
+    if kind.startswith("way"):
+        return 0.9 / int(kind[3:])
+    return _PRIORS.get(kind, 0.5)
+
+
+class Ledger:
+    """What asking a source costs and what its accepted tokens save, in seconds; both fade."""
+
+    def __init__(self) -> None:
+        self.cost_s = self.saved_s = 0.0
+        self.n_asked = self._n_passed_over = 0
+
+    def may_ask(self) -> bool:
+        """Whether to ask now: a source that does not pay is asked every so often only, to see whether it would."""
+        if self.n_asked < _TRIAL or self.saved_s >= self.cost_s:
+            return True
+        self._n_passed_over += 1
+        return self._n_passed_over % _LOOK_AGAIN == 0
+
+    def asked(self, elapsed_s: float) -> None:
+        self.n_asked += 1
+        self.cost_s = 0.97 * self.cost_s + elapsed_s
+        self.saved_s *= 0.97
+
+    def saved(self, elapsed_s: float) -> None:
+        self.saved_s += elapsed_s
+
+
 class DraftPolicy:
-    """What was learned about one model on one device in one precision; `layout` is that of the text it wrote last."""
+    """What was learned about one model on one device in one precision; `layout` is that of the text it wrote last.
+
+    `takes_trees`: whether the model's attention obeys a mask of our own; None: not tried yet.
+    """
 
     def __init__(self, device_type: str, is_half: bool) -> None:
         self.layout = DEFAULT_LAYOUT
         self.costs = PassCosts(device_type, is_half)
         self.acceptance = Acceptance()
+        self.ledgers: dict[str, Ledger] = {}
+        self.takes_trees: bool | None = None
 
-    def width(self, drafts: Sequence[Draft | None], n_head_tokens: int) -> int:
+    def ledger(self, source: str) -> Ledger:
+        return self.ledgers.setdefault(source, Ledger())
+
+    def width(self, chances: Sequence[Sequence[float]], n_head_tokens: int) -> int:
         """Return how many drafted tokens a row to run in the next pass, 0 for none.
 
         Args:
-            drafts: one proposal a row.
+            chances: by row, of its nodes in the order in which they would be run, each with its whole path's.
             n_head_tokens: tokens of the pass without any draft, all rows together.
         """
-        n_rows = len(drafts)
-        longest = max((_run_length(draft) for draft in drafts if draft is not None), default=0)
+        n_rows = len(chances)
+        longest = max((len(row) for row in chances), default=0)
         base = self.costs.cost(n_head_tokens)
         token_value = self.costs.cost(n_rows) / n_rows
-        gains = self._gains(drafts, longest)
-        best, best_benefit = 0, _MARGIN * self.costs.cost(n_rows)
+        best, best_benefit, gain = 0, _MARGIN * self.costs.cost(n_rows), 0.0
         for width in range(1, longest + 1):
+            gain += sum(row[width - 1] for row in chances if len(row) >= width)
             extra = self.costs.cost(n_head_tokens + n_rows * width) - base
-            benefit = gains[width] * token_value - extra
-            if benefit > best_benefit:
-                best, best_benefit = width, benefit
+            if gain * token_value - extra > best_benefit:
+                best, best_benefit = width, gain * token_value - extra
         return best
-
-    def _gains(self, drafts: Sequence[Draft | None], longest: int) -> list[float]:
-        """Expected accepted tokens of all rows by width, float[longest + 1]."""
-        gains = [0.0] * (longest + 1)
-        for draft in drafts:
-            if draft is None:
-                continue
-            chance = expected = 1.0
-            expected = 0.0
-            for width in range(1, longest + 1):
-                if width <= _run_length(draft):
-                    chance *= self.acceptance.chance(draft, width - 1)
-                    expected += chance
-                gains[width] += expected
-        return gains
-
-
-def _run_length(draft: Draft) -> int:
-    """Drafted tokens that would be run: not the last one where the text ends with it."""
-    return len(draft.token_ids) - draft.completes
 
 
 _POLICIES: weakref.WeakKeyDictionary[Any, dict[tuple[str, str], DraftPolicy]] = weakref.WeakKeyDictionary()

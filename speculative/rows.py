@@ -6,13 +6,16 @@ import time
 from collections.abc import Sequence
 
 from speculative.choice import Choice, NoiseKey, choose, margin
-from speculative.drafts import Draft, DraftContext, DraftSource
+from speculative.drafts import Draft, DraftContext
+from speculative.drafts.counts import TokenCounts, counts_of
+from speculative.drafts.lookup import recent_of
 from speculative.legality import LegalSet
 from speculative.logits import PassLogits
 from speculative.options import DecodeOptions, RowRequest
 from speculative.protocols import VocabularyLike
 from speculative.sampling import History
 from speculative.statistics import FinishReason, InterventionRecord, RowStatistics
+from speculative.tree import ROOT, Chances, DraftTree, Run, build_tree
 from tokenizer_align.errors import BudgetTooSmall, DominoError
 from tokenizer_align.layout import DEFAULT_LAYOUT, Layout, LayoutTracker
 
@@ -24,7 +27,8 @@ class Row:
 
     Attributes:
         head: tokens not yet run, at least one: the prompt at first, then the token decided last.
-        draft: what this pass verifies; `run_ids` are its tokens that are really run, `n_accepted` of them agreed.
+        tree, run: what the sources proposed, and the part of it that this pass verifies.
+        accepted_sources: the sources of the tokens that agreed in the latest pass.
         alone: the next pass must decide one token without drafts (`exact`).
     """
 
@@ -49,13 +53,17 @@ class Row:
         self.head: list[int] = list(request.prompt_ids)
         self.output: list[int] = []
         self.finish: FinishReason | None = None
-        self.draft: Draft | None = None
-        self.run_ids: tuple[int, ...] = ()
-        self.n_accepted = 0
+        self.tree: DraftTree | None = None
+        self.run = Run()
+        self.accepted_sources: list[str] = []
         self.alone = False
         self.statistics = RowStatistics(n_prompt_tokens=len(self.head))
         self._history = History(self.head)
         self._token_bytes = vocabulary.token_bytes
+        self._drafts_freely = bool(options.speculate) and options.draft_sources is None
+        self._counts: TokenCounts | None = None
+        if self._drafts_freely and request.compiled is not None:
+            self._counts = counts_of(request.compiled)
         self._layout = LayoutTracker(request.layout if request.layout is not None else layout)
         self._check_budget()
         self._check_end()
@@ -85,77 +93,79 @@ class Row:
         elif self.remaining <= 0:
             self.finish = "length"
 
-    def propose(self, sources: Sequence[DraftSource], max_draft: int) -> Draft | None:
-        """Return the first draft any source has for what comes next; it fits the budget."""
-        limit = min(max_draft, self.remaining - 1)
-        if limit <= 0:
-            return None
-        started = time.perf_counter()
+    def draft_context(self) -> DraftContext:
+        """What draft sources may look at."""
         matcher = None if self.legal is None else self.legal.matcher
-        context = DraftContext(matcher, self.request.prompt_ids, self.output, self.layout)
-        draft = None
-        for source in sources:
-            proposal = source.propose(context, limit)
-            draft = self._legal_part(proposal.cut(limit)) if proposal is not None else None
-            if draft is not None:
-                break
+        return DraftContext(
+            matcher, self.request.prompt_ids, self.output, self.layout, self.index, self.request.compiled
+        )
+
+    def grow(self, drafts: Sequence[Draft], chances: Chances) -> DraftTree:
+        """Merge proposals into a tree of legal tokens that fits the budget."""
+        if not drafts:
+            return DraftTree()
+        started = time.perf_counter()
+        last = self.output[-1] if self.output else -1
+        tree = build_tree(drafts, self.legal, len(self._token_bytes), last, chances, self._counts)
         self.statistics.draft_s += time.perf_counter() - started
-        return draft
+        return tree
 
-    def _legal_part(self, draft: Draft) -> Draft | None:
-        """Cut a draft before the first token that cannot be chosen; None if nothing is left."""
-        if self.legal is not None:
-            n_legal, completes = self.legal.legal_prefix(draft.token_ids)
-        else:
-            n_rows = len(self._token_bytes)
-            n_legal = next((i for i, t in enumerate(draft.token_ids) if not 0 <= t < n_rows), len(draft.token_ids))
-            completes = False
-        return draft.cut(n_legal, completes=completes) if n_legal else None
+    def set_run(self, tree: DraftTree | None, nodes: Sequence[int]) -> None:
+        """Choose which nodes of a tree the next pass verifies."""
+        self.tree = tree
+        self.run = tree.run(nodes) if tree is not None and nodes else Run()
+        self.accepted_sources = []
 
-    def set_draft(self, draft: Draft | None, width: int) -> None:
-        """Choose how much of a proposal the next pass verifies."""
-        self.draft = draft
-        n_run = 0 if draft is None else min(width, len(draft.token_ids) - draft.completes)
-        self.run_ids = draft.token_ids[:n_run] if draft is not None else ()
-
-    def verify(self, logits: PassLogits, batch_row: int, near_tie: float | None) -> int:
-        """Decide tokens at the draft's positions for as long as the choices agree with it.
+    def verify(self, logits: PassLogits, batch_row: int, near_tie: float | None) -> tuple[int, ...] | None:
+        """Decide tokens along the draft for as long as the choices agree with it.
 
         Args:
             near_tie: leave a position to a pass of its own where the best leads by less; None: never.
 
         Returns:
-            how many drafted tokens stay in the cache; -1 where the head's last token must be run again.
+            the places of the drafted tokens that stay in the cache; None where the head's last token must be run again.
         """
-        n_accepted = 0
-        for column in range(len(self.run_ids) + 1):
-            position = logits.position(batch_row, column)
+        place = ROOT
+        accepted: list[int] = []
+        while True:
+            position = logits.position(batch_row, place + 1)
             position.check(len(self.output))
             key = NoiseKey(self.options.seed, self.request.row, len(self.output))
             if near_tie is not None and margin(position, self._history, key, self.options) < near_tie:
-                self._leave_open(n_accepted)
-                return n_accepted - 1
+                self._leave_open(accepted)
+                return tuple(accepted[:-1]) if accepted else None
+            state = self.legal.matcher.state() if self.legal is not None and self._counts is not None else None
             choice = choose(position, self._history, self.legal, key, self.remaining, self.options)
             self._record(choice)
             if choice.token_id in self.end_ids:
                 self.finish = "stop"
                 break
+            if self._counts is not None:
+                self._counts.learn(state, self.output, choice.token_id)
             self._append(choice.token_id)
-            agrees = column < len(self.run_ids) and choice.token_id == self.run_ids[column]
-            n_accepted += agrees
-            if self.finish is not None or not agrees:
+            child = self.run.child(place, choice.token_id)
+            if child is not None:
+                accepted.append(child)
+                place = child
+            if self.finish is not None or child is None:
                 break
         self.head = self.output[-1:]
         self.alone = False
-        self._count_drafts(n_accepted)
-        return n_accepted
+        self._count_drafts(accepted)
+        self._remember()
+        return tuple(accepted)
 
-    def _leave_open(self, n_accepted: int) -> None:
+    def _leave_open(self, accepted: Sequence[int]) -> None:
         """Let the next pass run the last token again, alone, and decide what follows it."""
         self.head = self.output[-1:] or list(self.request.prompt_ids[-1:])
         self.alone = True
         self.statistics.n_redecided += 1
-        self._count_drafts(n_accepted)
+        self._count_drafts(accepted)
+
+    def _remember(self) -> None:
+        """Keep a finished text for later ones under the same constraint."""
+        if self.finish is not None and self._drafts_freely and self.request.compiled is not None and self.output:
+            recent_of(self.request.compiled).append(b"".join(self._token_bytes[token] or b"" for token in self.output))
 
     def _append(self, token_id: int) -> None:
         self.output.append(token_id)
@@ -186,10 +196,14 @@ class Row:
         numbers.legal_mass.append(choice.legal_mass)
         numbers.n_fallbacks += choice.is_fallback
 
-    def _count_drafts(self, n_accepted: int) -> None:
-        self.n_accepted = n_accepted
-        if self.draft is None or not self.run_ids:
+    def _count_drafts(self, accepted: Sequence[int]) -> None:
+        if self.tree is None:
             return
-        numbers, source = self.statistics, self.draft.source
-        numbers.drafted[source] = numbers.drafted.get(source, 0) + len(self.run_ids)
-        numbers.accepted[source] = numbers.accepted.get(source, 0) + n_accepted
+        numbers = self.statistics
+        sources = [self.tree.labels[node][0][0] for node in self.run.nodes]
+        self.accepted_sources = [sources[place] for place in accepted]
+        for counter, names in ((numbers.drafted, sources), (numbers.accepted, self.accepted_sources)):
+            for name in names:
+                counter[name] = counter.get(name, 0) + 1
+        for name in numbers.drafted:
+            numbers.accepted.setdefault(name, 0)

@@ -41,7 +41,7 @@ def score(
             piece = list(ids[start : start + _CHUNK])
             block = columns.block([head], [piece[:-1]])
             logits = PassLogits(runner.run(block, cache), in_place=True)
-            columns.settle([len(piece) - 1])
+            columns.settle([range(len(piece) - 1)])
             for column, token in enumerate(piece):
                 position = logits.position(0, column)
                 position.check(start + column)

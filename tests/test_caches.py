@@ -103,7 +103,7 @@ def test_a_single_row_needs_neither_mask_nor_positions() -> None:
     block = columns.block([[4, 5]], [[6, 7, 8]])
     assert block.attention_mask is None
     assert block.position_ids is None
-    assert columns.settle([1]) == 2
+    assert columns.settle([range(1)]) == 2
     assert columns.width == 3
     assert columns.repack(None) is None
 
@@ -111,7 +111,7 @@ def test_a_single_row_needs_neither_mask_nor_positions() -> None:
 def test_columns_no_row_kept_are_dropped_and_the_others_become_holes() -> None:
     columns = Columns(2)
     columns.block([[1], [1]], [[2, 3, 4], [2, 3, 4]])
-    assert columns.settle([2, 0]) == 1
+    assert columns.settle([range(2), ()]) == 1
     assert columns.kept.tolist() == [[True, True, True], [True, False, False]]
     block = columns.block([[5], [5]], [[], []])
     assert block.attention_mask is not None
@@ -123,17 +123,17 @@ def test_columns_no_row_kept_are_dropped_and_the_others_become_holes() -> None:
 def test_taking_back_the_head_drops_its_last_token() -> None:
     columns = Columns(1)
     columns.block([[1, 2, 3]], [[4, 5]])
-    assert columns.settle([-1]) == 3
+    assert columns.settle([None]) == 3
     assert columns.width == 2
 
 
 def test_repacking_moves_kept_columns_to_the_right_when_holes_cost_too_much() -> None:
     columns = Columns(2)
     columns.block([[1], [1]], [[2, 3, 4], [2, 3, 4]])
-    columns.settle([3, 0])
+    columns.settle([range(3), ()])
     assert columns.repack(None) is None  # as wide as its longest row
     columns.block([[5], [5]], [[6, 7, 8], [6, 7, 8]])
-    columns.settle([0, 3])
+    columns.settle([(), range(3)])
     assert columns.width == 8
     index = columns.repack(None)
     assert index is not None
@@ -144,10 +144,10 @@ def test_repacking_moves_kept_columns_to_the_right_when_holes_cost_too_much() ->
 def test_a_window_wants_no_hole_between_tokens() -> None:
     columns = Columns(2)
     columns.block([[1, 1], [1]], [[], []])
-    columns.settle([0, 0])
+    columns.settle([(), ()])
     assert columns.repack(8) is None  # padding on the left is no hole
     columns.block([[1], [1]], [[2], [2]])
-    columns.settle([0, 1])
+    columns.settle([(), range(1)])
     index = columns.repack(8)
     assert index is not None
     assert columns.kept.tolist() == [[True, True, True], [True, True, True]]
@@ -157,7 +157,7 @@ def test_a_window_wants_no_hole_between_tokens() -> None:
 def test_a_row_that_is_left_alone_loses_its_holes() -> None:
     columns = Columns(2)
     columns.block([[1, 2, 3], [1]], [[], []])
-    columns.settle([0, 0])
+    columns.settle([(), ()])
     columns.select(np.array([1]))
     index = columns.repack(None)
     assert index is not None
@@ -175,12 +175,12 @@ class RandomDrafts:
     def __init__(self, truth: dict[int, tuple[int, ...]], seed: int) -> None:
         self._truth, self._rng = truth, random.Random(seed)
 
-    def propose(self, context: DraftContext, limit: int) -> Draft | None:
+    def propose(self, context: DraftContext, limit: int) -> list[Draft]:
         truth = self._truth[context.prompt_ids[0]][len(context.output_ids) :]
         ids = list(truth[: self._rng.randint(0, min(6, limit))])
         if ids and self._rng.random() < 0.7:
             ids[self._rng.randrange(len(ids))] = self._rng.randrange(1, 257)
-        return Draft(self.name, tuple(ids), ("guess",) * len(ids)) if ids else None
+        return [Draft(self.name, tuple(ids), ("guess",) * len(ids))] if ids else []
 
 
 @pytest.mark.parametrize("make", [tiny_llama, tiny_gemma3])

@@ -10,7 +10,8 @@ from speculative.costs import PassCosts
 from speculative.drafts import Draft, DraftContext
 from speculative.drafts.determined import CanonicalRuns, DeterminedRuns
 from speculative.loop import DecodeOptions, RowRequest, decode
-from speculative.policy import Acceptance, DraftPolicy, policy_of
+from speculative.policy import Acceptance, DraftPolicy, Ledger, policy_of, prior
+from speculative.tree import Label
 from tests.reference.fake_matcher import FakeCompiled
 from tests.reference.tiny_models import people, tiny_llama, tiny_vocabulary
 from tokenizer_align.layout import DEFAULT_LAYOUT
@@ -36,9 +37,9 @@ def proposal(
         matcher.advance(token)
     before = matcher.text_bytes()
     context = DraftContext(matcher, [1], ids_of(written), DEFAULT_LAYOUT)
-    draft = DeterminedRuns(VOCABULARY).propose(context, limit)
+    drafts = DeterminedRuns(VOCABULARY).propose(context, limit)
     assert matcher.text_bytes() == before
-    return draft
+    return drafts[0] if drafts else None
 
 
 def test_a_forced_run_comes_in_canonical_tokens_and_ends_in_an_edge() -> None:
@@ -147,66 +148,71 @@ def test_outliers_do_not_count() -> None:
 # Policy --------------------------------------------------------------------------------------------------------------
 
 
-def chain(*kinds: str, completes: bool = False) -> Draft:
-    return Draft("determined", tuple(range(1, len(kinds) + 1)), kinds, completes)
+def chances(*conditional: float) -> list[float]:
+    path, total = [], 1.0
+    for chance in conditional:
+        total *= chance
+        path.append(total)
+    return path
+
+
+LAYOUT: Label = ("determined", "layout", True)
 
 
 def test_a_long_likely_draft_is_run_and_a_lone_doubtful_token_is_not() -> None:
     policy = DraftPolicy("cpu", is_half=False)
-    assert policy.width([chain(*["forced"] * 7)], 1) == 7
-    for _ in range(30):
-        policy.acceptance.observe(chain("layout"), 0, 1)
-    assert policy.width([chain("layout")], 1) == 0
+    assert policy.width([chances(*[0.95] * 7)], 1) == 7
+    assert policy.width([chances(0.4)], 1) == 0
 
 
 def test_where_passes_cost_the_same_at_any_width_even_doubtful_drafts_are_run() -> None:
-    policy = DraftPolicy("cuda", is_half=True)
-    for index in range(30):
-        policy.acceptance.observe(chain("layout", "layout"), 2 * (index % 2), 2)
-    assert policy.width([chain("layout", "layout")], 1) == 2
-
-
-def test_the_last_token_of_a_text_is_not_run() -> None:
-    policy = DraftPolicy("cuda", is_half=True)
-    assert policy.width([chain("forced", completes=True)], 1) == 0
-    assert policy.width([chain("forced", "forced", completes=True)], 1) == 1
+    assert DraftPolicy("cuda", is_half=True).width([chances(0.5, 0.5)], 1) == 2
 
 
 def test_a_draft_on_the_prompts_pass_pays_by_its_own_cost_only() -> None:
-    policy = DraftPolicy("cpu", is_half=False)
-    assert policy.width([chain("forced", "forced")], 60) == 2
+    assert DraftPolicy("cpu", is_half=False).width([chances(0.95, 0.95)], 60) == 2
 
 
 def test_one_rows_draft_must_pay_for_the_width_of_all() -> None:
     policy = DraftPolicy("cpu", is_half=False)
-    draft = chain(*["forced"] * 3)
+    draft = chances(*[0.95] * 3)
     assert policy.width([draft, draft, draft, draft], 4) == 3
-    assert policy.width([draft, *[None] * 31], 32) == 0
+    assert policy.width([draft, *[[]] * 31], 32) == 0
 
 
 def test_no_drafts_need_no_width() -> None:
-    assert DraftPolicy("cpu", is_half=False).width([None, None], 2) == 0
+    assert DraftPolicy("cpu", is_half=False).width([[], []], 2) == 0
 
 
-def test_acceptance_is_learned_by_kind_place_and_edge_token() -> None:
+def test_acceptance_is_learned_by_label_and_edge_token() -> None:
     acceptance = Acceptance()
-    good, bad = Draft("determined", (5,), ("edge",)), Draft("determined", (6,), ("edge",))
+    edge: Label = ("determined", "edge", True)
+    later: Label = ("determined", "layout", False)
     for _ in range(40):
-        acceptance.observe(good, 1, 1)
-        acceptance.observe(bad, 0, 1)
-        acceptance.observe(chain("layout", "layout"), 1, 2)
-    assert acceptance.chance(good, 0) > 0.9
-    assert acceptance.chance(bad, 0) < 0.1
-    assert acceptance.chance(chain("layout", "layout"), 0) > 0.9
-    assert acceptance.chance(chain("layout", "layout"), 1) < 0.2
+        acceptance.observe(edge, 5, True)
+        acceptance.observe(edge, 6, False)
+        acceptance.observe(LAYOUT, 1, True)
+        acceptance.observe(later, 1, False)
+    assert acceptance.chance(edge, 5) > 0.9
+    assert acceptance.chance(edge, 6) < 0.1
+    assert acceptance.chance(LAYOUT, 9) > 0.9
+    assert acceptance.chance(later, 9) < 0.2
 
 
-def test_tokens_after_a_wrong_one_say_nothing() -> None:
-    acceptance = Acceptance()
-    for _ in range(20):
-        acceptance.observe(chain("forced", "forced", "forced"), 0, 3)
-    assert acceptance.chance(chain("forced", "forced"), 0) < 0.3
-    assert acceptance.chance(chain("forced", "forced"), 1) == 0.95
+def test_one_of_n_ways_is_expected_to_be_taken() -> None:
+    assert prior("way2") == pytest.approx(0.45)
+    assert prior("way6") == pytest.approx(0.15)
+
+
+def test_a_source_that_does_not_pay_is_asked_rarely_and_one_that_pays_always() -> None:
+    idle, busy = Ledger(), Ledger()
+    for _ in range(100):
+        for ledger in (idle, busy):
+            if ledger.may_ask():
+                ledger.asked(0.001)
+        busy.saved(0.05)
+    assert idle.n_asked < 40
+    assert busy.n_asked == 100
 
 
 def test_what_was_learned_lives_as_long_as_the_model() -> None:
@@ -223,12 +229,13 @@ def test_proposals_that_are_not_run_are_judged_too() -> None:
         for _ in range(5):
             policy.costs.observe(size, 10.0 * size)  # a wider pass never pays here
     compiled = FakeCompiled(people(), VOCABULARY)
-    before = policy.acceptance.chance(chain("forced"), 0)
+    label: Label = ("determined", "forced", True)
+    before = policy.acceptance.chance(label, 1)
     for seed in range(6):
         options = DecodeOptions(do_sample=True, seed=seed)
         numbers = decode(model, VOCABULARY, [RowRequest([5, 6, 7], compiled, 0, 40, (0,))], options)[0].statistics
         assert not numbers.drafted
-    assert policy.acceptance.chance(chain("forced"), 0) != before
+    assert policy.acceptance.chance(label, 1) != before
 
 
 def test_the_layout_of_the_last_text_is_where_the_next_one_starts() -> None:

@@ -7,6 +7,7 @@ answer.
 
 from __future__ import annotations
 
+import copy
 import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -58,26 +59,80 @@ class _Place:
         return blanks[len(written) :] if blanks.startswith(written) else b""
 
 
+class DeterminedRun:
+    """A likely way on from a configuration, followed as far as the constraint leaves no real choice.
+
+    Attributes:
+        data: the bytes so far. heads, open_bytes: where they lead, and the bytes open there (256-bit mask).
+    """
+
+    def __init__(self, engine: Engine, heads: Heads, layout: Layout, text: Callable[[], bytes], limit: int) -> None:
+        self._engine, self._layout, self._text, self._limit = engine, layout, text, limit
+        self._place: _Place | None = None
+        run, self.heads, self.open_bytes = engine.forced_run(heads, limit)
+        self.data = bytearray(run)
+        self._go_on()
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the text may end here."""
+        return (k.ACCEPT, -1) in self.heads
+
+    def _go_on(self) -> None:
+        while len(self.data) < self._limit and not self.is_complete and self.open_bytes.bit_count() > 1:
+            guess = _guess(self._engine, self.heads, self.open_bytes, self._layout, self.place)
+            if not guess or not self._take(guess):
+                break
+
+    @property
+    def place(self) -> _Place:
+        if self._place is None:
+            self._place = _Place(self._text(), self._layout)
+            self._place.feed(bytes(self.data))
+        return self._place
+
+    def _take(self, guess: bytes) -> bool:
+        """Read bytes and what they force; False, and nothing changes, where they are illegal."""
+        after = self._engine.run(self.heads, np.frombuffer(guess, np.uint8))
+        if not after:
+            return False
+        run, self.heads, self.open_bytes = self._engine.forced_run(after, self._limit)
+        self.place.feed(guess + run)
+        self.data += guess + run
+        return True
+
+    def ways(self) -> list[bytes]:
+        """What could be written next at a real choice: each visible byte that is open, behind the likely blanks."""
+        visible = self.open_bytes & ~_BLANKS
+        found: list[bytes] = []
+        for byte in range(256):
+            if visible >> byte & 1:
+                blanks = b""
+                if self.open_bytes & _BLANKS and not self.place.in_string:
+                    depth = self.place.depth - (byte in b"}]")
+                    blanks = self.place.still_to_come(
+                        self._layout.whitespace(self.place.before(), depth, bytes([byte])), depth
+                    )
+                found.append(blanks + bytes([byte]))
+        return found
+
+    def branch(self, way: bytes) -> DeterminedRun | None:
+        """The run that takes one of the ways; None where it is illegal."""
+        other = copy.copy(self)
+        other.data = bytearray(self.data)
+        other._place = copy.copy(self.place)
+        other._place.text = bytearray(self.place.text)
+        if not other._take(way):
+            return None
+        other._go_on()
+        return other
+
+
 def determined_run(
     compiled: Compiled, here: Configuration, layout: Layout, text: Callable[[], bytes], limit: int
 ) -> bytes:
     """The likely bytes from here on, at most about `limit`; empty where the constraint leaves a real choice."""
-    engine, heads = compiled.engine, here.heads
-    run, heads, open_bytes = engine.forced_run(heads, limit)
-    out = bytearray(run)
-    place: _Place | None = None
-    while len(out) < limit and (k.ACCEPT, -1) not in heads and open_bytes.bit_count() > 1:
-        if place is None:
-            place = _Place(text(), layout)
-            place.feed(run)
-        guess = _guess(engine, heads, open_bytes, layout, place)
-        after = engine.run(heads, np.frombuffer(guess, np.uint8)) if guess else ()
-        if not after:
-            break
-        run, heads, open_bytes = engine.forced_run(after, limit)
-        place.feed(guess + run)
-        out += guess + run
-    return bytes(out)
+    return bytes(DeterminedRun(compiled.engine, here.heads, layout, text, limit).data)
 
 
 def _guess(engine: Engine, heads: Heads, open_bytes: int, layout: Layout, place: _Place) -> bytes:

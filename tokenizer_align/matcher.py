@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,6 +13,7 @@ from .layout import DEFAULT_LAYOUT, Layout
 
 if TYPE_CHECKING:
     from .compiled import Compiled, Configuration
+    from .ways import Way
 
 FORCED_LIMIT = 512
 
@@ -157,6 +159,18 @@ class Matcher:
         if self._finished:
             return b""
         return determined_run(self.compiled, self._path[-1], layout or DEFAULT_LAYOUT, self.text_bytes, FORCED_LIMIT)
+
+    def likely_ways(self, layout: Layout | None = None) -> list[Way]:
+        """What may follow where few ways are open: each with what it determines next. Drafts, as above; at most 16."""
+        from .ways import likely_ways
+
+        if self._finished:
+            return []
+        return likely_ways(self.compiled.engine, self._path[-1].heads, layout or DEFAULT_LAYOUT, self.text_bytes)
+
+    def state(self) -> Hashable:
+        """Where the constraint stands: equal states have the same future."""
+        return self._path[-1].heads
 
     def shortest_completion(self) -> bytes:
         """The shortest bytes that complete the text."""

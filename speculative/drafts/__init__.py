@@ -1,7 +1,8 @@
 """Draft sources: each proposes what may come next, from the matcher's state and the tokens so far.
 
 A draft is only ever a guess: the model verifies every token under the same mask and noise as without it, so a source
-may be wrong at no cost to the answer. A source that raises is a bug; one that has nothing to say returns None.
+may be wrong at no cost to the answer. A source that raises is a bug; one that has nothing to say returns nothing. What
+all sources propose is merged into one tree (speculative/tree.py).
 """
 
 from __future__ import annotations
@@ -18,38 +19,40 @@ __all__ = ["Draft", "DraftContext", "DraftSource"]
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """Proposed tokens in a chain.
+    """Proposed tokens in a chain, from the next token on.
 
     Attributes:
         source: the name that statistics count under. token_ids: int[n]. kinds: one label a token; tokens of one kind
-        are expected to be accepted equally often. completes: whether nothing may follow the last token; it is then
-        not run, since the text ends by itself. parents: for a tree, the index of each token's parent (-1: the root);
-        None for a chain. No source makes trees yet.
+        are expected to be accepted equally often.
     """
 
     source: str
     token_ids: tuple[int, ...]
     kinds: tuple[str, ...]
-    completes: bool = False
-    parents: tuple[int, ...] | None = None
 
-    def cut(self, n_tokens: int, *, completes: bool = False) -> Draft:
+    def cut(self, n_tokens: int) -> Draft:
         """Return the chain's first tokens."""
-        return Draft(self.source, self.token_ids[:n_tokens], self.kinds[:n_tokens], completes)
+        return Draft(self.source, self.token_ids[:n_tokens], self.kinds[:n_tokens])
 
 
 @dataclass(frozen=True, slots=True)
 class DraftContext:
     """What a source may look at. It may move the matcher but must leave it as it was.
 
-    `matcher` is None for free text; `prompt_ids` and `output_ids` are the row's tokens; `layout` is what the text has
-    shown so far.
+    Attributes:
+        matcher: None for free text.
+        prompt_ids, output_ids: the row's tokens.
+        layout: what the text has shown so far.
+        row: names the running text within the call.
+        compiled: the row's constraint, None for free text.
     """
 
     matcher: MatcherLike | None
     prompt_ids: Sequence[int]
     output_ids: Sequence[int]
     layout: Layout
+    row: int = 0
+    compiled: object | None = None
 
 
 class DraftSource(Protocol):
@@ -58,6 +61,6 @@ class DraftSource(Protocol):
     @property
     def name(self) -> str: ...
 
-    def propose(self, context: DraftContext, limit: int) -> Draft | None:
-        """Return a draft of at most `limit` tokens, or None."""
+    def propose(self, context: DraftContext, limit: int) -> Sequence[Draft]:
+        """Return chains of at most `limit` tokens, likelier ones first; none where there is nothing to say."""
         ...

@@ -105,14 +105,14 @@ class DeterminedRuns:
         self._runs = runs_of(vocabulary)
         self._token_bytes = vocabulary.token_bytes
 
-    def propose(self, context: DraftContext, limit: int) -> Draft | None:
+    def propose(self, context: DraftContext, limit: int) -> Sequence[Draft]:
         matcher = context.matcher
         run = matcher.determined_bytes(context.layout) if matcher is not None else b""
         if matcher is None or not run:
-            return None
+            return ()
         ids = self._runs.encode(context.output_ids, run)
         if not ids:
-            return None
+            return ()
         n_forced = len(matcher.forced_bytes())
         kinds = []
         position = 0
@@ -120,4 +120,4 @@ class DeterminedRuns:
             position += len(self._token_bytes[token] or b"")
             kinds.append("forced" if position <= n_forced else "layout")
         kinds[-1] = "edge"
-        return Draft(self.name, ids, tuple(kinds)).cut(limit)
+        return [Draft(self.name, ids, tuple(kinds)).cut(limit)]

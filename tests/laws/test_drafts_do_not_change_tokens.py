@@ -58,10 +58,10 @@ class Adversary:
     def __init__(self, truth: dict[tuple[int, ...], Sequence[int]], say: Any, seed: int = 0) -> None:
         self._truth, self._say, self._rng = truth, say, random.Random(seed)
 
-    def propose(self, context: DraftContext, limit: int) -> Draft | None:
+    def propose(self, context: DraftContext, limit: int) -> Sequence[Draft]:
         truth = list(self._truth[tuple(context.prompt_ids)])[len(context.output_ids) :]
         ids = tuple(self._say(truth, limit, self._rng))
-        return Draft(self.name, ids, ("guess",) * len(ids)) if ids else None
+        return [Draft(self.name, ids, ("guess",) * len(ids))] if ids else []
 
 
 def corrupt(truth: list[int], limit: int, rng: random.Random) -> list[int]:
@@ -109,6 +109,37 @@ def test_adversarial_drafts_change_nothing(adversary: str, name: str, law: str) 
     options = DecodeOptions(**LAWS[law], speculate=True, draft_sources=(source,), max_draft=6)
     assert outcome(decode(model, VOCABULARY, rows, options)) == outcome(without)
     assert outcome([decode(model, VOCABULARY, [row], options)[0] for row in rows[:2]]) == outcome(without[:2])
+
+
+class TreeAdversary:
+    """Proposes several chains: the true one spoiled at random places, the true one itself in some place or not at all."""
+
+    name = "adversary"
+
+    def __init__(self, truth: dict[tuple[int, ...], Sequence[int]], seed: int) -> None:
+        self._truth, self._rng = truth, random.Random(seed)
+
+    def propose(self, context: DraftContext, limit: int) -> Sequence[Draft]:
+        truth = list(self._truth[tuple(context.prompt_ids)])[len(context.output_ids) :]
+        chains = [corrupt(truth, limit, self._rng) for _ in range(self._rng.randint(0, 5))]
+        if self._rng.random() < 0.5:
+            chains.insert(self._rng.randint(0, len(chains)), truth[:limit])
+        return [Draft(self.name, tuple(ids), ("guess",) * len(ids)) for ids in chains]
+
+
+@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("name", ["llama", "gemma"])
+def test_adversarial_trees_change_nothing(name: str, law: str) -> None:
+    model = model_of(name)
+    for seed in range(2):
+        rows = requests(5, seed=seed, budget=26)
+        without = decode(model, VOCABULARY, rows, DecodeOptions(**LAWS[law], speculate=False))
+        truth = {tuple(row.prompt_ids): result.token_ids for row, result in zip(rows, without, strict=True)}
+        options = DecodeOptions(**LAWS[law], speculate=True, draft_sources=(TreeAdversary(truth, seed),), max_draft=16)
+        drafted = decode(model, VOCABULARY, rows, options)
+        assert outcome(drafted) == outcome(without)
+        assert sum(result.statistics.accepted.get("adversary", 0) for result in drafted) > 0
+        assert outcome([decode(model, VOCABULARY, [row], options)[0] for row in rows[:2]]) == outcome(without[:2])
 
 
 @pytest.mark.parametrize("budget", [8, 9, 12, 13, 20])

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from tokenizer_align.errors import IllegalToken
 from tokenizer_align.layout import Layout
 from tokenizer_align.vocabulary import Vocabulary
+from tokenizer_align.ways import Way
 
 _NEVER = 10**9
 
@@ -136,6 +137,16 @@ class FakeMatcher:
         if wanted is not None and wanted.startswith(prefix):
             return wanted[len(prefix) :]
         return self.forced_bytes()
+
+    def likely_ways(self, layout: Layout | None) -> list[Way]:
+        prefix = self.text_bytes()
+        live = [text[len(prefix) :] for text in self.compiled.live_texts(prefix)]
+        at = len(self.forced_bytes())
+        firsts = len({text[at : at + 1] for text in live})
+        return [Way(text, ((at, firsts),)) for text in live if len(text) > at] if 1 < len(live) <= 8 else []
+
+    def state(self) -> bytes:
+        return self.text_bytes()
 
     def shortest_completion(self) -> bytes:
         prefix = self.text_bytes()

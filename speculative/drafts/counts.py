@@ -1,0 +1,179 @@
+"""Which token followed which state of a constraint: learned while texts are written (the model of DOMINO, 2403.06988).
+
+A state is where the constraint stands, not the text before it, so what one record showed (blanks, key order, which enum
+value is common) is drafted in the next. The last token is looked at too where it was seen, since inside free text the
+state alone says little. Counts only rank drafts, so they may be stale, wrong or dropped at no cost to the answer.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import weakref
+from collections.abc import Hashable, Sequence
+from pathlib import Path
+from typing import Any
+
+from speculative.drafts import Draft, DraftContext
+from tokenizer_align.cache import write_atomically
+from tokenizer_align.errors import DominoError
+
+__all__ = ["Counted", "TokenCounts", "counts_of"]
+
+_MAX_STATES = 20_000
+_MAX_PREFIX_TOKENS = 512
+_LEAST_SHARE = 0.15
+_MIN_CHANCE = 0.05
+_MAX_NODES = 48
+
+Key = tuple[Hashable, int]  # a state and the last token; -1: any
+
+
+class _Row:
+    """What followed one state: token -> times; `prefix`: tokens that lead to the state, to find it again."""
+
+    __slots__ = ("prefix", "times", "total")
+
+    def __init__(self, prefix: tuple[int, ...] | None) -> None:
+        self.times: dict[int, int] = {}
+        self.total = 0
+        self.prefix = prefix
+
+    def add(self, token_id: int, n: int = 1) -> None:
+        self.times[token_id] = self.times.get(token_id, 0) + n
+        self.total += n
+
+
+class TokenCounts:
+    """Counts of one constraint over one vocabulary; threads may share it."""
+
+    def __init__(self) -> None:
+        self._rows: dict[Key, _Row] = {}
+        self._lock = threading.Lock()
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def learn(self, state: Hashable, output_ids: Sequence[int], token_id: int) -> None:
+        """Take in that a token was chosen at a state, after these tokens of the output."""
+        last = output_ids[-1] if output_ids else -1
+        with self._lock:
+            for key in {(state, -1), (state, last)}:
+                row = self._rows.get(key)
+                if row is None:
+                    if len(self._rows) >= _MAX_STATES:
+                        for old in list(self._rows)[: _MAX_STATES // 2]:
+                            del self._rows[old]
+                    short = len(output_ids) <= _MAX_PREFIX_TOKENS
+                    row = self._rows[key] = _Row(tuple(output_ids) if short else None)
+                row.add(token_id)
+
+    def _row(self, state: Hashable, last_token: int) -> _Row | None:
+        row = self._rows.get((state, last_token))
+        return row if row is not None else self._rows.get((state, -1))
+
+    def share(self, state: Hashable, last_token: int, token_id: int) -> tuple[float, float] | None:
+        """Return (times the token followed, times anything did); None where the state was not met."""
+        row = self._row(state, last_token)
+        return None if row is None else (row.times.get(token_id, 0), row.total)
+
+    def likely(self, state: Hashable, last_token: int) -> list[tuple[int, float]]:
+        """Return tokens that followed often, with their shares, the commonest first."""
+        row = self._row(state, last_token)
+        if row is None:
+            return []
+        with self._lock:
+            found = [(token, n / (row.total + 1)) for token, n in row.times.items()]
+        return sorted(((t, p) for t, p in found if p >= _LEAST_SHARE), key=lambda pair: -pair[1])
+
+    def save(self, path: str | Path, fingerprint: str) -> None:
+        """Write the counts as JSON lines; `fingerprint` names the vocabulary whose ids they hold."""
+        lines = [json.dumps({"vocabulary": fingerprint, "format": 1})]
+        with self._lock:
+            for (_, last), row in self._rows.items():
+                if row.prefix is not None:
+                    lines.append(json.dumps({"after": row.prefix, "any": last == -1, "times": list(row.times.items())}))
+        write_atomically(Path(path), ("\n".join(lines) + "\n").encode())
+
+    def load(self, path: str | Path, compiled: Any, fingerprint: str) -> int:
+        """Add counts from a file; states that this constraint does not have are left out. Returns how many were read.
+
+        Raises DominoError where the file is of another vocabulary or no such file at all.
+        """
+        try:
+            header, *lines = [json.loads(line) for line in Path(path).read_text().splitlines()]
+            if header["format"] != 1 or header["vocabulary"] != fingerprint:
+                raise DominoError(f"{path} holds counts of another vocabulary (or another version of this library).")
+            return sum(self._read(entry, compiled) for entry in lines)
+        except (ValueError, KeyError, TypeError) as error:
+            raise DominoError(f"{path} is not a file of counts: {error}") from error
+
+    def _read(self, entry: dict[str, Any], compiled: Any) -> bool:
+        matcher = compiled.matcher()
+        prefix = tuple(int(token) for token in entry["after"])
+        for token in prefix:
+            if not matcher.accepts(token):
+                return False
+            matcher.advance(token)
+        last = -1 if entry["any"] or not prefix else prefix[-1]
+        with self._lock:
+            row = self._rows.setdefault((matcher.state(), last), _Row(prefix))
+            for token, n in entry["times"]:
+                row.add(int(token), int(n))
+        return True
+
+
+_COUNTS: weakref.WeakKeyDictionary[Any, TokenCounts] = weakref.WeakKeyDictionary()
+_COUNTS_LOCK = threading.Lock()
+
+
+def counts_of(compiled: Any) -> TokenCounts:
+    """Return the counts of a compiled constraint; they live as long as it does."""
+    with _COUNTS_LOCK:
+        found = _COUNTS.get(compiled)
+        if found is None:
+            found = _COUNTS[compiled] = TokenCounts()
+        return found
+
+
+class Counted:
+    """The draft source of counts: from each state the tokens that followed it, the likeliest paths first."""
+
+    name = "counts"
+
+    def propose(self, context: DraftContext, limit: int) -> Sequence[Draft]:
+        matcher = context.matcher
+        if matcher is None or context.compiled is None:
+            return ()
+        counts = counts_of(context.compiled)
+        if not len(counts):
+            return ()
+        chains: list[tuple[float, tuple[int, ...]]] = []
+        last = context.output_ids[-1] if context.output_ids else -1
+        self._follow(counts, matcher, last, (), 1.0, limit, chains)
+        chains.sort(key=lambda chain: -chain[0])
+        return [Draft(self.name, ids, tuple(["counted"] * len(ids))) for _, ids in chains]
+
+    def _follow(
+        self,
+        counts: TokenCounts,
+        matcher: Any,
+        last: int,
+        path: tuple[int, ...],
+        chance: float,
+        limit: int,
+        chains: list[tuple[float, tuple[int, ...]]],
+    ) -> None:
+        """Depth first along tokens that are likely enough; every path that cannot go on is a chain."""
+        went_on = False
+        if len(path) < limit and len(chains) * limit < _MAX_NODES * 4:
+            for token, share in counts.likely(matcher.state(), last):
+                if chance * share < _MIN_CHANCE or not matcher.accepts(token):
+                    continue
+                matcher.advance(token)
+                if not matcher.is_finished and matcher.can_continue():
+                    went_on = True
+                    self._follow(counts, matcher, token, (*path, token), chance * share, limit, chains)
+                matcher.rollback(1)
+        if path and not went_on:
+            chains.append((chance, path))
