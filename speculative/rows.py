@@ -60,9 +60,8 @@ class Row:
         self.statistics = RowStatistics(n_prompt_tokens=len(self.head))
         self._history = History(self.head)
         self._token_bytes = vocabulary.token_bytes
-        self._drafts_freely = bool(options.speculate) and options.draft_sources is None
         self._counts: TokenCounts | None = None
-        if self._drafts_freely and request.compiled is not None:
+        if options.speculate and request.compiled is not None:
             self._counts = counts_of(request.compiled)
         self._layout = LayoutTracker(request.layout if request.layout is not None else layout)
         self._check_budget()
@@ -164,7 +163,7 @@ class Row:
 
     def _remember(self) -> None:
         """Keep a finished text for later ones under the same constraint."""
-        if self.finish is not None and self._drafts_freely and self.request.compiled is not None and self.output:
+        if self.finish is not None and self._counts is not None and self.output:
             recent_of(self.request.compiled).append(b"".join(self._token_bytes[token] or b"" for token in self.output))
 
     def _append(self, token_id: int) -> None:

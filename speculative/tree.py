@@ -1,8 +1,8 @@
 """The draft tree: what all sources propose for one row, merged, each node with the chance that a pass accepts it.
 
-    {"color": "  ──┬── red ── ", "size": ──┬── 1          A node is a token after its parent's; the root is what the text
-                   ├── green ── ", "size": ┘              has so far. A pass runs some of the nodes. The choice at a node
-                   └── blue                               goes on where it equals one of its children.
+    {"color": "  ──┬── red ──── ", "size":     A node is a token after its parent's; the root is what the text has so
+                   ├── green ── ", "size":     far. A pass runs some of the nodes. The choice at a node goes on where
+                   └── blue                    it equals one of its children.
 
 Only legal tokens are nodes, and none after which the text ends by itself: running those would decide nothing. A node's
 `chance` is that of its whole path, so the best n nodes of a tree are a tree again, and the expected number of accepted
@@ -75,7 +75,7 @@ class DraftTree:
         return node
 
     def weigh(self) -> None:
-        """Make `chances` from `conditional`: alternatives exclude each other, so those of one parent share at most 1."""
+        """Make `chances` from `conditional`; alternatives exclude each other: those of one parent share at most 1."""
         self.chances = [0.0] * len(self)
         totals = {
             parent: sum(self.conditional[node] for node in below.values()) for parent, below in self.children.items()
@@ -98,7 +98,7 @@ class DraftTree:
         return path
 
     def run(self, nodes: Sequence[int]) -> Run:
-        """Lay out some nodes (a tree) for a pass: depth first, likelier children first, so the best path comes first."""
+        """Lay out some nodes (a tree) for a pass: depth first, likelier children first, the best path at the front."""
         chosen = set(nodes)
         order: list[int] = []
         stack = self._ordered(ROOT, chosen)

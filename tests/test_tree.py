@@ -1,4 +1,4 @@
-"""Draft trees: how proposals merge, which nodes are run, and that a pass over a tree is a pass over each of its paths."""
+"""Draft trees: how proposals merge, which nodes are run, and that a pass over one is a pass over each of its paths."""
 
 from __future__ import annotations
 

@@ -112,7 +112,7 @@ def test_adversarial_drafts_change_nothing(adversary: str, name: str, law: str) 
 
 
 class TreeAdversary:
-    """Proposes several chains: the true one spoiled at random places, the true one itself in some place or not at all."""
+    """Proposes several chains: the true one spoiled at random places, and the true one in some place or not at all."""
 
     name = "adversary"
 
