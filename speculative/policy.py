@@ -18,8 +18,9 @@ from tokenizer_align.layout import DEFAULT_LAYOUT
 
 __all__ = ["Acceptance", "DraftPolicy", "Ledger", "policy_of", "prior"]
 
-_PRIORS = {"forced": 0.95, "layout": 0.85, "edge": 0.7, "run": 0.85, "counted": 0.5}
+_PRIORS = {"forced": 0.95, "layout": 0.85, "edge": 0.7, "run": 0.85}
 _PRIORS |= {"match2": 0.15, "match3": 0.3, "match4": 0.5, "match5": 0.65, "match6": 0.75}  # longer matches hold longer
+_PRIORS |= {"seen1": 0.25, "seen2": 0.4, "seen3": 0.5, "seen4": 0.6, "seen5": 0.6}  # by how often a state was met
 _PRIOR_WEIGHT = 4.0
 _MEMORY = 200.0  # observations after which old ones fade
 _MARGIN = 0.02  # a draft must promise this share of a pass, so that mere noise does not start one

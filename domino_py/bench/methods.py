@@ -93,7 +93,9 @@ class Free:
             def note(_: int, ids: list[int]) -> None:
                 times.extend([clock() - started] * len(ids))
 
-            (result,) = decode(self._setting.model, self._setting.vocabulary, [request], DecodeOptions(speculate=False), note)
+            (result,) = decode(
+                self._setting.model, self._setting.vocabulary, [request], DecodeOptions(speculate=False), note
+            )
             elapsed = clock() - started
         return Run(tuple(result.token_ids), elapsed, passes[0], token_times_s=tuple(times))
 

@@ -20,13 +20,14 @@ from tokenizer_align.errors import DominoError
 
 __all__ = ["Counted", "TokenCounts", "counts_of"]
 
-_MAX_STATES = 20_000
-_MAX_PREFIX_TOKENS = 512
+_MAX_STATES = 10_000
+_MAX_PREFIX_TOKENS = 128
 _LEAST_SHARE = 0.15
 _MIN_CHANCE = 0.05
-_MAX_NODES = 48
+_MAX_CHAINS = 8
 
 Key = tuple[Hashable, int]  # a state and the last token; -1: any
+Chain = tuple[tuple[int, ...], tuple[str, ...], float]  # tokens, kinds, chance
 
 
 class _Row:
@@ -77,14 +78,15 @@ class TokenCounts:
         row = self._row(state, last_token)
         return None if row is None else (row.times.get(token_id, 0), row.total)
 
-    def likely(self, state: Hashable, last_token: int) -> list[tuple[int, float]]:
-        """Return tokens that followed often, with their shares, the commonest first."""
+    def likely(self, state: Hashable, last_token: int) -> list[tuple[int, float, str]]:
+        """Return tokens that followed often, the commonest first, each with its share and a label of the evidence."""
         row = self._row(state, last_token)
         if row is None:
             return []
         with self._lock:
-            found = [(token, n / (row.total + 1)) for token, n in row.times.items()]
-        return sorted(((t, p) for t, p in found if p >= _LEAST_SHARE), key=lambda pair: -pair[1])
+            kind = f"seen{min(row.total.bit_length(), 5)}"
+            found = [(token, n / (row.total + 1), kind) for token, n in row.times.items()]
+        return sorted((way for way in found if way[1] >= _LEAST_SHARE), key=lambda way: -way[1])
 
     def save(self, path: str | Path, fingerprint: str) -> None:
         """Write the counts as JSON lines; `fingerprint` names the vocabulary whose ids they hold."""
@@ -148,32 +150,27 @@ class Counted:
         counts = counts_of(context.compiled)
         if not len(counts):
             return ()
-        chains: list[tuple[float, tuple[int, ...]]] = []
+        chains: list[Chain] = []
         last = context.output_ids[-1] if context.output_ids else -1
-        self._follow(counts, matcher, last, (), 1.0, limit, chains)
-        chains.sort(key=lambda chain: -chain[0])
-        return [Draft(self.name, ids, tuple(["counted"] * len(ids))) for _, ids in chains]
+        self._follow(counts, matcher, last, ((), (), 1.0), limit, chains)
+        chains.sort(key=lambda chain: -chain[2])
+        return [Draft(self.name, ids, kinds) for ids, kinds, _ in chains]
 
     def _follow(
-        self,
-        counts: TokenCounts,
-        matcher: Any,
-        last: int,
-        path: tuple[int, ...],
-        chance: float,
-        limit: int,
-        chains: list[tuple[float, tuple[int, ...]]],
+        self, counts: TokenCounts, matcher: Any, last: int, path: Chain, limit: int, chains: list[Chain]
     ) -> None:
         """Depth first along tokens that are likely enough; every path that cannot go on is a chain."""
         went_on = False
-        if len(path) < limit and len(chains) * limit < _MAX_NODES * 4:
-            for token, share in counts.likely(matcher.state(), last):
+        ids, kinds, chance = path
+        if len(ids) < limit and len(chains) < _MAX_CHAINS:
+            for token, share, kind in counts.likely(matcher.state(), last):
                 if chance * share < _MIN_CHANCE or not matcher.accepts(token):
                     continue
                 matcher.advance(token)
                 if not matcher.is_finished and matcher.can_continue():
                     went_on = True
-                    self._follow(counts, matcher, token, (*path, token), chance * share, limit, chains)
+                    longer = ((*ids, token), (*kinds, kind), chance * share)
+                    self._follow(counts, matcher, token, longer, limit, chains)
                 matcher.rollback(1)
-        if path and not went_on:
-            chains.append((chance, path))
+        if ids and not went_on:
+            chains.append(path)
