@@ -14,6 +14,8 @@ import numpy.typing as npt
 
 from . import kernels as k
 from .completion import shortest_text
+from .configuration import Configuration as Configuration
+from .configuration import Kept
 from .engine import Engine, Heads, Mask, engine_for
 from .errors import EmptyLanguage, TooComplex
 from .expressions import Expr
@@ -22,42 +24,6 @@ from .productive import is_productive
 from .vocabulary import Vocabulary
 
 MAX_LIVENESS_SEARCH = 20_000  # configurations visited to decide one question of liveness by tokens
-
-
-class Configuration:
-    """What a constraint knows after some text. `heads` are closed; `successors`: token id -> configuration or None."""
-
-    __slots__ = (
-        "_clamped",
-        "compiled",
-        "complete",
-        "heads",
-        "live_by_tokens",
-        "lost",
-        "mask_row",
-        "open_bytes",
-        "plan",
-        "successors",
-    )
-
-    def __init__(self, compiled: Compiled, heads: Heads) -> None:
-        self.compiled = compiled
-        self.heads = heads
-        self.complete = (k.ACCEPT, -1) in heads
-        self.mask_row: Mask | None = None
-        self.successors: dict[int, Configuration | None] = {}
-        self.plan: tuple[int, ...] | None = None  # tokens that complete the text
-        self._clamped: Heads | None = None
-        self.open_bytes: int | None = None
-        self.live_by_tokens: bool | None = None
-        self.lost = False  # whether the law of tokenization was given up
-
-    @property
-    def clamped(self) -> Heads:
-        """The heads without counts beyond the longest token: configurations that share them share their mask."""
-        if self._clamped is None:
-            self._clamped = self.compiled.engine.clamped(self.heads)
-        return self._clamped
 
 
 class Compiled:
@@ -74,13 +40,13 @@ class Compiled:
         self._eos_bits = np.zeros(self.n_words, np.uint32)
         for token in self.eos_token_ids:
             self._eos_bits[token >> 5] |= np.uint32(1 << (token & 31))
-        self._configurations: dict[Heads, Configuration] = {}
-        self._rows: dict[Heads, Mask] = {}  # by clamped heads
+        self.kept = Kept(self.engine)
+        self.engine.tidy(between_constraints=True)
         with self.engine.lock:
             self.expr = self.engine.project(expr)
             if not is_productive(self.expr):
                 raise EmptyLanguage(_why_empty(expr, vocabulary))
-            self.start = self._configuration(self.engine.start(self.expr))
+            self.start = Configuration(self, self.engine.start(self.expr))
         if not vocabulary.is_atomic and not self.is_live(self.start):
             raise EmptyLanguage("this vocabulary's tokens cannot spell any text of the constraint")
 
@@ -102,39 +68,46 @@ class Compiled:
 
     # --- configurations -------------------------------------------------------------------------------------------
 
-    def _configuration(self, heads: Heads) -> Configuration:
-        found = self._configurations.get(heads)
-        if found is None:
-            found = self._configurations.setdefault(heads, Configuration(self, heads))
-        return found
-
     def successor(self, here: Configuration, token_id: int) -> Configuration | None:
         """The configuration after a token; None where the token is not legal."""
         if token_id in here.successors:
             return here.successors[token_id]
-        heads = self.engine.run_token(here.heads, token_id)
-        after = self._configuration(heads) if heads else None
+        self.engine.tidy()
+        with self.engine.lock:
+            heads = self.engine.run_token(here.heads, token_id)
+            after = self._configuration(heads, here, token_id) if heads else None
         if after is not None and not self.vocabulary.is_atomic and not self.is_live(after):
             after = None
-        here.successors[token_id] = after
+        with self.engine.lock:
+            if self.kept.touch(here):
+                here.successors[token_id] = after
         return after
+
+    def _configuration(self, heads: Heads, before: Configuration, token_id: int) -> Configuration:
+        """The configuration with these heads, after a token; the lock is held."""
+        found = self.kept.find(heads)
+        if found is None:
+            found = Configuration(self, heads, before, token_id)
+            self.kept.touch(found)
+        return found
 
     def mask(self, here: Configuration) -> Mask:
         """The mask of a configuration, end-of-sequence included where the text is complete; kept with it."""
-        if here.mask_row is None:
-            if self.shares_rows:
-                row = self.kept_row(here)
-                if row is None:
-                    row = self._finished_row(self.engine.mask(here.clamped), here.complete)
-                self.keep_row(here, row)
-            else:
-                mask = self.engine.mask(here.heads)
-                for token in self.ids(mask):
-                    if self.successor(here, token) is None:
-                        mask[token >> 5] &= ~np.uint32(1 << (token & 31))
-                here.mask_row = self._finished_row(mask, here.complete)
-        assert here.mask_row is not None
-        return here.mask_row
+        if here.mask_row is not None:
+            return here.mask_row
+        row = self.kept_row(here)
+        if row is None:
+            self.engine.tidy()
+            with self.engine.in_use:
+                if self.shares_rows:
+                    row = self.engine.mask(here.clamped)
+                else:
+                    row = self.engine.mask(here.heads)
+                    for token in self.ids(row):
+                        if self.successor(here, token) is None:
+                            row[token >> 5] &= ~np.uint32(1 << (token & 31))
+            row = self._finished_row(row, here.complete)
+        return self.keep_row(here, row)
 
     @property
     def shares_rows(self) -> bool:
@@ -142,12 +115,17 @@ class Compiled:
         return self.vocabulary.is_atomic
 
     def kept_row(self, here: Configuration) -> Mask | None:
-        """The mask of a configuration, if one with the same clamped heads keeps it."""
-        return self._rows.get(here.clamped)
+        """The mask of a configuration, if it is kept, or that of one which differs in counts without effect only."""
+        with self.engine.lock:
+            return self.kept.row(here.clamped if self.shares_rows else here.heads)
 
-    def keep_row(self, here: Configuration, row: Mask) -> None:
-        """Keep a read-only mask (end-of-sequence included) with a configuration and for those with the same one."""
-        here.mask_row = self._rows.setdefault(here.clamped, row)
+    def keep_row(self, here: Configuration, row: Mask) -> Mask:
+        """Keep a read-only mask (end-of-sequence included); returns the one that is kept."""
+        with self.engine.lock:
+            row = self.kept.keep_row(here.clamped if self.shares_rows else here.heads, row)
+            if self.kept.touch(here):
+                here.mask_row = row
+        return row
 
     def fill(self, matchers: Sequence[Matcher], out: npt.NDArray[Any], n_threads: int | None = None) -> None:
         """The masks of many running texts in one call: see `tokenizer_align.fill.fill`."""
@@ -170,7 +148,8 @@ class Compiled:
     def open_bytes(self, here: Configuration) -> int:
         """Which bytes may come next (256-bit mask)."""
         if here.open_bytes is None:
-            here.open_bytes = self.engine.live_bytes(here.heads)
+            with self.engine.lock:
+                here.open_bytes = self.engine.live_bytes(here.heads)
         return here.open_bytes
 
     def can_continue(self, here: Configuration) -> bool:
@@ -185,7 +164,8 @@ class Compiled:
         """The shortest bytes that complete the text; where some byte is no token, those of the fewest tokens."""
         if not self.vocabulary.is_atomic:
             return self.vocabulary.decode(self.plan(here))
-        text = shortest_text(self.engine, here.heads)
+        with self.engine.lock:
+            text = shortest_text(self.engine, here.heads)
         assert text is not None, "every configuration that is reached can be completed"
         return text
 
@@ -196,7 +176,8 @@ class Compiled:
         text, would otherwise depend on drafts, other rows and earlier calls.
         """
         if here.plan is None:
-            text = shortest_text(self.engine, here.heads)
+            with self.engine.lock:
+                text = shortest_text(self.engine, here.heads)
             plan = None if text is None else self.engine.fewest_tokens(text)
             here.plan = self._search_tokens(here) or () if plan is None else plan
         return here.plan
@@ -235,6 +216,10 @@ class Compiled:
 
     def _search_tokens(self, start: Configuration) -> tuple[int, ...] | None:
         """Breadth first over tokens to the nearest complete text: its tokens. Marks what it finds live or dead."""
+        with self.engine.in_use:
+            return self._search(start)
+
+    def _search(self, start: Configuration) -> tuple[int, ...] | None:
         parents: dict[Configuration, tuple[Configuration, int] | None] = {start: None}
         level = [start]
         while level:
@@ -247,7 +232,8 @@ class Compiled:
                     continue
                 for token in self.ids(self.engine.mask(here.heads)):
                     heads = self.engine.run_token(here.heads, token)
-                    after = self._configuration(heads)
+                    with self.engine.lock:
+                        after = self._configuration(heads, here, token)
                     if after not in parents:
                         parents[after] = here, token
                         following.append(after)

@@ -62,7 +62,7 @@ def clamp_counts(expr: Expr, longest: int) -> Expr:
     return expr
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=256)
 def is_prefix_free(item: Expr) -> bool:
     """Whether no text of a small expression begins another one."""
     seen, work = {item}, [item]

@@ -10,13 +10,14 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from . import kernels as k
 from .automaton import WIDE_BYTES, Automaton
+from .budget import DEFAULT_BUDGET, STATE_BYTES, Budget, Keeper
 from .errors import DominoError
 from .expressions import Expr
 from .memos import make_memo
@@ -43,18 +44,44 @@ class Counters:
     memos: int = 0
     memo_tokens: int = 0
     residual_nodes: int = 0
-    extra: dict[str, int] = field(default_factory=dict)
+    generations: int = 1
+    ages: int = 0
+
+
+class InUse:
+    """Whoever holds heads over several calls does so `with engine.in_use`: meanwhile no new generation begins."""
+
+    def __init__(self, lock: threading.RLock) -> None:
+        self._lock = lock
+        self.n_users = 0
+
+    def __enter__(self) -> None:
+        with self._lock:
+            self.n_users += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self.n_users -= 1
 
 
 class Engine:
     """Everything that belongs to a vocabulary and not to one constraint. Its methods lock; kernels release the GIL."""
 
     def __init__(
-        self, vocabulary: Vocabulary, memo_min_nodes: int = MEMO_MIN_NODES, wide_bytes: int = WIDE_BYTES
+        self,
+        vocabulary: Vocabulary,
+        memo_min_nodes: int = MEMO_MIN_NODES,
+        wide_bytes: int = WIDE_BYTES,
+        budget: Budget = DEFAULT_BUDGET,
     ) -> None:
         self.vocabulary = vocabulary
+        self.budget = budget
+        self.generation = 0
+        self.keepers: weakref.WeakSet[Keeper] = weakref.WeakSet()
+        self._n_kept_bytes = self._n_state_bytes = self._n_needed_bytes = 0
         self.n_words = (vocabulary.n_rows + 31) // 32
         self.lock = threading.RLock()
+        self.in_use = InUse(self.lock)
         self.counters = Counters()
         self.tables = Tables(self.n_words)
         self.walkers = Walkers(self.lock)
@@ -63,6 +90,9 @@ class Engine:
         self.longest_token = max((len(data) for data in vocabulary.token_bytes if data), default=1)
         self.token_arrays: dict[int, npt.NDArray[np.uint8]] = {}
         self.add_trie(vocabulary.trie)
+        self._n_trie = [pool.n for pool in self.tables.trie_pools()]
+        self._trie_bytes = self.tables.n_used_bytes()
+        self._wide_bytes = wide_bytes
         self.automaton = Automaton(self.tables, self.longest_token, wide_bytes)
         self.project = Projection(vocabulary.usable_bytes)
         self._live = np.zeros(4, np.uint64)
@@ -215,12 +245,67 @@ class Engine:
             at += len(self.vocabulary.token_bytes[tokens[-1]] or b"")
         return tuple(tokens)
 
+    # --- budgets ----------------------------------------------------------------------------------------------------
+
+    def n_state_bytes(self) -> int:
+        """Bytes of states, memos, cells and literals, about; the vocabulary's own trie is not counted."""
+        return self.tables.n_used_bytes() - self._trie_bytes + STATE_BYTES * len(self.automaton.exprs)
+
+    def n_kept_bytes(self) -> int:
+        """Bytes of masks and configurations that live constraints keep, about."""
+        with self.lock:
+            return sum(keeper.n_bytes() for keeper in self.keepers)
+
+    def count_kept(self, n_bytes: int) -> None:
+        """Something more is kept; where that fills half of the budget, everything ages. The lock is held."""
+        self._n_kept_bytes += n_bytes
+        if 2 * self._n_kept_bytes > self.budget.kept_bytes:
+            self._n_kept_bytes = 0
+            self.counters.ages += 1
+            for keeper in list(self.keepers):
+                keeper.age()
+
+    def tidy(self, between_constraints: bool = False) -> None:
+        """Begin a new generation of states where the budget is used up, if nobody is at work.
+
+        Between constraints at once; while texts run only at twice the budget, since their states must be built again.
+        """
+        if between_constraints:
+            self._n_state_bytes = self.n_state_bytes()
+        # What is in use may need more than the budget: then twice as much as it took to find it again is the limit.
+        limit = max(self.budget.state_bytes, self._n_needed_bytes) * (1 if between_constraints else 2)
+        if self._n_state_bytes <= limit:
+            return
+        self.drop_states()
+
+    def drop_states(self) -> bool:
+        """Begin a new generation without any states; False where somebody is at work, and nothing happens."""
+        with self.lock:
+            if self.in_use.n_users:
+                return False
+            self.walkers.settle()
+            self.generation += 1
+            self.counters.generations += 1
+            self.tables = self.tables.without_states(self._n_trie)
+            self.automaton = Automaton(self.tables, self.longest_token, self._wide_bytes)
+            self.project.forget()
+            self.walkers.drop()
+            self._n_state_bytes = self._n_kept_bytes = self._n_needed_bytes = 0
+            for keeper in list(self.keepers):
+                keeper.drop()
+        return True
+
+    def note_found_again(self) -> None:
+        """A configuration of an ended generation has its heads again."""
+        self._n_needed_bytes = self._n_state_bytes = self.n_state_bytes()
+
     # --- making what a kernel asked for ---------------------------------------------------------------------------
 
     def _again(self, result: int) -> None:
         if result == k.NEED_ROOM:
             self.walkers.settle()
             self.tables.make_room()
+            self._n_state_bytes = self.n_state_bytes()
         else:
             self._serve()
 
@@ -245,6 +330,7 @@ class Engine:
                 with self.lock:
                     self.walkers.settle()
                     self.automaton.build(what)
+        self._n_state_bytes = self.n_state_bytes()
 
 
 _engines: weakref.WeakValueDictionary[str, Engine] = weakref.WeakValueDictionary()

@@ -33,6 +33,7 @@ from .nodes import (
     WordList,
     describe,
     intern_node,
+    interning,
 )
 
 __all__ = [
@@ -313,8 +314,8 @@ def words(texts: Iterable[bytes]) -> Expr:
     items = tuple(sorted(set(texts)))
     found = _word_lists.get(items)
     if found is None:
-        found = WordList(items)
-        _word_lists[items] = found
+        with interning:
+            found = _word_lists.setdefault(items, WordList(items))
     return words_slice(found, 0, len(items), 0)
 
 
@@ -329,15 +330,23 @@ def words_slice(source: WordList, lo: int, hi: int, depth: int) -> Expr:
 
 def lazy(state: LazyState) -> Expr:
     """The language of a state; the same state gives the same node."""
-    return intern_node(K_LAZY, (), state)
+    return _node_of(state, K_LAZY)
 
 
 def call(rule: Rule) -> Expr:
     """A call of a rule: the rule's automaton runs in a frame of its own, then what follows goes on."""
-    node = rule.node() if rule.node is not None else None
+    return _node_of(rule, K_CALL)
+
+
+def _node_of(owner: Rule | LazyState, kind: int) -> Expr:
+    """The one node of a rule or state, kept with it as long as somebody uses it."""
+    node = owner.node() if owner.node is not None else None
     if node is None:
-        node = Expr(K_CALL, (), rule)
-        rule.node = weakref.ref(node)
+        with interning:
+            node = owner.node() if owner.node is not None else None
+            if node is None:
+                node = Expr(kind, (), owner)
+                owner.node = weakref.ref(node)
     return node
 
 

@@ -54,7 +54,9 @@ def fill(matchers: Sequence[Matcher], out: npt.NDArray[Any], n_threads: int | No
         else:
             missing[here] = row
     if missing:
-        empty = _make_rows(compiled.engine, missing, rows, n_threads)
+        compiled.engine.tidy()
+        with compiled.engine.in_use:
+            empty = _make_rows(compiled.engine, missing, rows, n_threads)
         if empty >= 0:
             raise DeadEnd(matchers[empty].text_bytes())
     for row, matcher in again:

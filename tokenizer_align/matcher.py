@@ -147,7 +147,8 @@ class Matcher:
         """The bytes that must follow, as far as there is only one way on (at most 512)."""
         if self._finished:
             return b""
-        return self.compiled.engine.forced_run(self._path[-1].heads, FORCED_LIMIT)[0]
+        with self.compiled.engine.lock:
+            return self.compiled.engine.forced_run(self._path[-1].heads, FORCED_LIMIT)[0]
 
     def determined_bytes(self, layout: Layout | None = None) -> bytes:
         """What the constraint determines alone or up to layout: a draft, which the model may refuse.
@@ -158,7 +159,9 @@ class Matcher:
 
         if self._finished:
             return b""
-        return determined_run(self.compiled, self._path[-1], layout or DEFAULT_LAYOUT, self.text_bytes, FORCED_LIMIT)
+        with self.compiled.engine.in_use:
+            here = self._path[-1]
+            return determined_run(self.compiled, here, layout or DEFAULT_LAYOUT, self.text_bytes, FORCED_LIMIT)
 
     def likely_ways(self, layout: Layout | None = None) -> list[Way]:
         """What may follow where few ways are open: each with what it determines next. Drafts, as above; at most 16."""

@@ -51,6 +51,34 @@ class KeyNode:
     depth: int  # bytes on the way here
 
 
+class ContentKey:
+    """Nested tuples of plain values that are compared often: the hash is computed once."""
+
+    __slots__ = ("_hash", "_value")
+
+    def __init__(self, value: object) -> None:
+        self._value, self._hash = value, hash(value)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        return isinstance(other, ContentKey) and self._hash == other._hash and self._value == other._value
+
+
+def _named(part: object) -> object:
+    """A part of a specification with its expressions' uids in their stead."""
+    if isinstance(part, Expr):
+        return part.uid
+    if isinstance(part, tuple):
+        return tuple(_named(item) for item in part)
+    if isinstance(part, Member | KeyClass | Variant):
+        return tuple(_named(getattr(part, name)) for name in part.__slots__)
+    return part
+
+
 @dataclass(frozen=True, eq=False)
 class MemberSpec:
     """The members of an object after its opening bracket.
@@ -77,34 +105,25 @@ class MemberSpec:
     order: list[int] = field(default_factory=list, repr=False)  # declared -> sorted index
     ranked: list[tuple[int, Member]] = field(default_factory=list, repr=False)
 
-    content_hash: list[int] = field(default_factory=list, repr=False)
+    named: list[ContentKey] = field(default_factory=list, repr=False)
     whole: list[bool] = field(default_factory=list, repr=False)
     memo: dict[object, Any] = field(default_factory=dict, repr=False)  # of `member_steps`
 
-    def _content(self) -> tuple[object, ...]:
-        return (
-            self.members,
-            self.separator,
-            self.close,
-            self.extra_key,
-            self.extra_rest,
-            self.lo,
-            self.hi,
-            self.ordered,
-            self.classes,
-            self.n_duties,
-        )
+    @property
+    def key(self) -> ContentKey:
+        """The content by name: equal for equal specifications, and it keeps nothing alive."""
+        return self.named[0]
 
     def __eq__(self, other: object) -> bool:
-        return self is other or (
-            isinstance(other, MemberSpec) and hash(self) == hash(other) and self._content() == other._content()
-        )
+        return self is other or (isinstance(other, MemberSpec) and self.key == other.key)
 
     def __hash__(self) -> int:
-        return self.content_hash[0]
+        return hash(self.key)
 
     def __post_init__(self) -> None:
-        self.content_hash.append(hash(self._content()))
+        fixed = (self.separator, self.close, self.extra_key, self.extra_rest)
+        numbers = (self.lo, self.hi, self.ordered, self.n_duties)
+        self.named.append(ContentKey((_named(self.members), _named(fixed), numbers, _named(self.classes))))
         texts = [member.text for member in self.members]
         if len(set(texts)) != len(texts):
             raise ValueError("a key is declared twice")

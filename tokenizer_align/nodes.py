@@ -17,7 +17,7 @@ from .errors import ConstraintError
 K_EMPTY, K_EPSILON, K_SET, K_LIT, K_SEQ, K_ALT, K_REPEAT, K_BOTH, K_NEG, K_WORDS, K_LAZY, K_CALL, K_KEYS = range(13)
 
 _uids = itertools.count()
-_lock = threading.RLock()  # interning and rule bodies: constraints may be built in several threads at once
+interning = threading.RLock()  # interning and rule bodies: constraints may be built in several threads at once
 
 
 class Expr:
@@ -95,7 +95,7 @@ class Rule:
     @property
     def body(self) -> Expr:
         if self._body is None:
-            with _lock:
+            with interning:
                 if self._body is None:
                     if self._thunk is None:
                         raise ConstraintError(f"rule {self.name!r} is used but not defined")
@@ -136,11 +136,15 @@ _interned: weakref.WeakValueDictionary[tuple[Any, ...], Expr] = weakref.WeakValu
 
 
 def intern_node(kind: int, args: tuple[Expr, ...] = (), data: Any = None) -> Expr:
-    """The one node with this content. Only smart constructors call it."""
-    key = (kind, args, data)
+    """The one node with this content. Only smart constructors call it.
+
+    Parts are named by their uids: a key that held them would, in a recursive language, hold the node itself for ever.
+    """
+    named = (data[0].key, *data[1:]) if kind == K_KEYS else data
+    key = (kind, named, *[arg.uid for arg in args]) if args else (kind, named)
     node = _interned.get(key)
     if node is None:
-        with _lock:
+        with interning:
             node = _interned.get(key)
             if node is None:
                 node = Expr(kind, args, data)
@@ -164,10 +168,11 @@ class LazyState:
     a byte before it comes to another lazy state, and only finitely many states may be reachable.
     """
 
-    __slots__ = ("_body", "_thunk", "is_nullable")
+    __slots__ = ("__weakref__", "_body", "_thunk", "is_nullable", "node")
 
     def __init__(self, is_nullable: bool, thunk: Callable[[], Expr]) -> None:
         self.is_nullable = is_nullable
+        self.node: weakref.ref[Expr] | None = None
         self._body: Expr | None = None
         self._thunk: Callable[[], Expr] | None = thunk
 

@@ -55,6 +55,11 @@ class Projection:
             found = self._memo[node] = self._project(node)
         return found
 
+    def forget(self) -> None:
+        """Let go of everything that was projected; what is asked for again is made anew."""
+        self._memo.clear()
+        self._specs.clear()
+
     def _project(self, node: Expr) -> Expr:
         kind = node.kind
         if kind == K_SET:

@@ -15,6 +15,11 @@ from . import kernels as k
 Array = npt.NDArray[Any]
 
 
+def _filled(n: int, fill: int, dtype: Any) -> Array:
+    """An array of n entries; pages of zeros take memory once they are written to."""
+    return np.full(n, fill, dtype) if fill else np.zeros(n, dtype)
+
+
 class Pool:
     """One growing array whose address stands in a slot of the table. `n` counts the used entries (of `width` items)."""
 
@@ -22,7 +27,7 @@ class Pool:
 
     def __init__(self, tables: Tables, slot: int, dtype: Any, capacity: int, width: int = 1, fill: int = 0) -> None:
         self.tables, self.slot, self.width, self.n = tables, slot, width, 0
-        self.array: Array = np.full(capacity * width, fill, dtype=dtype)
+        self.array: Array = _filled(capacity * width, fill, dtype)
         self.publish()
 
     def publish(self) -> None:
@@ -33,7 +38,7 @@ class Pool:
         """Make room for n more entries and take them; returns the first one's index."""
         first, need = self.n, (self.n + n) * self.width
         if need > self.array.size:
-            grown = np.full(max(need, 2 * self.array.size), fill, dtype=self.array.dtype)
+            grown = _filled(max(need, 2 * self.array.size), fill, self.array.dtype)
             grown[: first * self.width] = self.array[: first * self.width]
             self.array = grown
             self.publish()
@@ -60,6 +65,7 @@ class Tables:
     cell_table: Array
 
     def __init__(self, n_words: int) -> None:
+        self.n_words = n_words
         self.version = 0  # counts the times that an array moved
         self.ctx: npt.NDArray[np.int64] = np.zeros(k.N_SLOTS, dtype=np.int64)
         self.ctx[k.N_WORDS] = n_words
@@ -97,6 +103,7 @@ class Tables:
         self.base_rows = pool(k.BASE_ROWS, np.uint32, 1, n_words)
         self.base_lists = pool(k.BASE_LISTS, np.int32, 1024)
         self.counts = pool(k.COUNTS, np.int64, 8)
+        self._pools = self.pools()
         self._cells(4096)
         self._scratch(4096)
         self._memo_hash(256)
@@ -153,8 +160,28 @@ class Tables:
             self._memo_hash(2 * self.memo_keys.size)
         k.put_memo(self.ctx, node, state, index)
 
+    def pools(self) -> list[Pool]:
+        return [value for value in vars(self).values() if isinstance(value, Pool)]
+
+    def trie_pools(self) -> list[Pool]:
+        return [pool for pool in self.pools() if pool.slot <= k.TRIE_HEIGHT]
+
+    def without_states(self, n_trie: list[int]) -> Tables:
+        """New tables that take over the first so many entries of each trie pool, and nothing else."""
+        fresh = Tables(self.n_words)
+        fresh.version = self.version + 1
+        fresh.ctx[k.MEMO_MIN_NODES] = self.ctx[k.MEMO_MIN_NODES]
+        for pool, old, n in zip(fresh.trie_pools(), self.trie_pools(), n_trie, strict=True):
+            pool.array, pool.n = old.array, n
+            pool.publish()
+        return fresh
+
+    def n_used_bytes(self) -> int:
+        """Bytes in use, without the room that is left in the arrays."""
+        return sum(pool.n * pool.width * pool.array.itemsize for pool in self._pools) + 12 * int(self.counts.array[0])
+
     def n_bytes(self) -> int:
         """Bytes held by all arrays."""
-        arrays = [value.array for value in vars(self).values() if isinstance(value, Pool)]
+        arrays = [pool.array for pool in self.pools()]
         arrays += [value for value in vars(self).values() if isinstance(value, np.ndarray)]
         return sum(int(array.nbytes) for array in arrays)

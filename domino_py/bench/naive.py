@@ -75,7 +75,8 @@ class NaiveMatcher:
     def mask(self) -> Mask:
         """The tokens that are legal pieces of one terminal, found by a walk over the whole vocabulary."""
         here = self._exact.configuration
-        mask: Mask = self.compiled.engine.mask(here.heads)
+        with self.compiled.engine.in_use:
+            mask: Mask = self.compiled.engine.mask(here.heads)
         mask &= self.compiled.terminals.inside(self._states[-1])
         if here.complete:
             for token in self.compiled.vocabulary.eos_token_ids:

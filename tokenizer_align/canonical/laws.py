@@ -14,6 +14,7 @@ import numpy as np
 from .. import kernels as k
 from ..compiled import Compiled, Configuration
 from ..completion import shortest_text
+from ..configuration import CONFIGURATION_BYTES
 from ..engine import Engine, Heads, Mask
 from ..errors import TooComplex
 from ..expressions import Expr
@@ -35,13 +36,20 @@ class LawConfiguration(Configuration):
     `lost`: the law is given up from here on, because nothing was left that it allows.
     """
 
-    __slots__ = ("clamped", "last", "states")
+    __slots__ = ("last", "states")
 
-    def __init__(self, compiled: LawfulCompiled, heads: Heads, states: States, last: int) -> None:
-        super().__init__(compiled, heads)
+    def __init__(
+        self,
+        compiled: LawfulCompiled,
+        heads: Heads,
+        states: States,
+        last: int,
+        parent: Configuration | None = None,
+        token_id: int = -1,
+    ) -> None:
+        super().__init__(compiled, heads, parent, token_id)
         self.states, self.last = states, last
         self.lost = not states
-        self.clamped: Heads = compiled.engine.clamped(heads)
 
 
 class LawfulCompiled(Compiled):
@@ -56,8 +64,14 @@ class LawfulCompiled(Compiled):
         self.speller = Speller(survival)
         self._lawful: dict[tuple[Heads, States, int], LawConfiguration] = {}
         self._law_rows: dict[tuple[Heads, States, int, bool], Mask] = {}
-        self._start_heads = self.start.heads
-        self.start: LawConfiguration = self._at(self._start_heads, (survival.paths.start,), -1)
+        engine.keepers.add(self)
+        self._unlawful_start = self.start
+        with engine.in_use:
+            self.start: LawConfiguration = self._at(self._start_heads, (survival.paths.start,), -1)
+
+    @property
+    def _start_heads(self) -> Heads:
+        return self._unlawful_start.heads
 
     @property
     def shares_rows(self) -> bool:
@@ -89,15 +103,21 @@ class LawfulCompiled(Compiled):
 
     def begin(self, context_ids: Sequence[int] = ()) -> LawConfiguration:
         """The configuration in which a text begins behind the given tokens."""
-        return self._begin(context_ids) if len(context_ids) else self.start
+        with self.engine.in_use:
+            return self._begin(context_ids) if len(context_ids) else self.start
 
-    def _at(self, heads: Heads, states: States, last: int) -> LawConfiguration:
+    def _at(
+        self, heads: Heads, states: States, last: int, before: Configuration | None = None, token_id: int = -1
+    ) -> LawConfiguration:
         key = (heads, states, last)
         found = self._lawful.get(key)
         if found is None:
             if len(self._lawful) >= MAX_CONFIGURATIONS:
                 self._forget()
-            found = self._lawful.setdefault(key, LawConfiguration(self, heads, states, last))
+            made = LawConfiguration(self, heads, states, last, before, token_id)
+            found = self._lawful.setdefault(key, made)
+            with self.engine.lock:
+                self.engine.count_kept(CONFIGURATION_BYTES)
             if found.complete and not found.lost and not self._may_end(found):
                 found.complete = False
         return found
@@ -106,8 +126,21 @@ class LawfulCompiled(Compiled):
         """Drop what is remembered; running texts keep the configurations that they stand in."""
         for one in list(self._lawful.values()):
             one.successors.clear()
+            one.mask_row = None
         self._lawful.clear()
         self._law_rows.clear()
+
+    def age(self) -> None:
+        """The engine's budget for what is kept is filled: see `configuration.Kept`."""
+        self._forget()
+
+    def drop(self) -> None:
+        """The engine begins a new generation: heads have lost their meaning."""
+        self._forget()
+
+    def n_bytes(self) -> int:
+        """Bytes held by masks and configurations, about."""
+        return sum(row.nbytes for row in list(self._law_rows.values())) + CONFIGURATION_BYTES * len(self._lawful)
 
     def successor(self, here: Configuration, token_id: int) -> Configuration | None:
         """The configuration after a token; None where the token is not legal."""
@@ -115,37 +148,47 @@ class LawfulCompiled(Compiled):
         found = here.successors.get(token_id, here)
         if found is not here:
             return found
+        self.engine.tidy()
+        with self.engine.in_use:
+            return self._successor(here, token_id)
+
+    def _successor(self, here: LawConfiguration, token_id: int) -> Configuration | None:
         after: LawConfiguration | None = None
         heads = self.engine.run_token(here.heads, token_id)
         if heads:
             if here.lost:
-                after = self._at(heads, (), -1)
+                after = self._at(heads, (), -1, here, token_id)
             else:
                 then = self._after(here, token_id, heads)
                 if then is not None:
-                    after = self._at(heads, *then)
+                    after = self._at(heads, *then, here, token_id)
         here.successors[token_id] = after
         return after
 
     def mask(self, here: Configuration) -> Mask:
         """The mask of a configuration, end-of-sequence included where the text may end; kept with it."""
         assert isinstance(here, LawConfiguration)
-        row = here.mask_row
+        if here.mask_row is not None:
+            return here.mask_row
+        self.engine.tidy()
+        with self.engine.in_use:
+            return self._mask(here)
+
+    def _mask(self, here: LawConfiguration) -> Mask:
+        key = (here.clamped, here.states, here.last, here.complete)
+        row = self._law_rows.get(key)
         if row is None:
-            key = (here.clamped, here.states, here.last, here.complete)
-            row = self._law_rows.get(key)
-            if row is None:
-                new = self._any_row(here) if here.lost else self._row(here)
-                if not here.lost and not here.complete and not new.any():
-                    here.lost = True
-                    here.complete = (k.ACCEPT, -1) in here.heads
-                    here.successors.clear()
-                    return self.mask(here)
-                row = self._finished_row(new, here.complete)
-                if len(self._law_rows) >= MAX_CONFIGURATIONS // 8:
-                    self._law_rows.clear()
-                self._law_rows[key] = row
-            here.mask_row = row
+            new = self._any_row(here) if here.lost else self._row(here)
+            if not here.lost and not here.complete and not new.any():
+                here.lost = True
+                here.complete = (k.ACCEPT, -1) in here.heads
+                here.successors.clear()
+                return self._mask(here)
+            row = self._finished_row(new, here.complete)
+            with self.engine.lock:
+                self.engine.count_kept(row.nbytes)
+            self._law_rows[key] = row
+        here.mask_row = row
         return row
 
     def _any_row(self, here: LawConfiguration) -> Mask:
@@ -165,8 +208,9 @@ class LawfulCompiled(Compiled):
         """Tokens that complete the text under the law: those of its shortest text, or of the next that has some."""
         assert isinstance(here, LawConfiguration)
         if here.plan is None:
-            plan = self._direct_plan(here)
-            here.plan = self._search_plan(here) if plan is None else plan
+            with self.engine.in_use:
+                plan = self._direct_plan(here)
+                here.plan = self._search_plan(here) if plan is None else plan
         return here.plan
 
     def _direct_plan(self, here: LawConfiguration) -> tuple[int, ...] | None:

@@ -19,12 +19,24 @@ class Survival:
 
     def __init__(self, engine: Engine, paths: TokenPaths, pairs: PairsLike) -> None:
         self.engine, self.paths, self.pairs = engine, paths, pairs
-        self.walks = ConstraintWalks(engine, paths)
-        self.full = Search(self.walks, paths, pairs, may_end=True)
-        self.shallow = Search(self.walks, paths, pairs, may_end=False)
         self.lock = threading.RLock()
+        engine.keepers.add(self)
+        self.drop()
+
+    def drop(self) -> None:
+        """Forget what was found: the engine begins a new generation, so heads have lost their meaning."""
+        self.walks = ConstraintWalks(self.engine, self.paths)
+        self.full = Search(self.walks, self.paths, self.pairs, may_end=True)
+        self.shallow = Search(self.walks, self.paths, self.pairs, may_end=False)
         self._shallow: dict[tuple[Heads, int], npt.NDArray[np.uint32]] = {}  # (tried, alive)
         self._kept: dict[tuple[Heads, States], tuple[Row, Row]] = {}
+
+    def age(self) -> None:
+        """The engine's budget for what is kept is filled; rows found here have a bound of their own."""
+
+    def n_bytes(self) -> int:
+        """Bytes that count for that budget."""
+        return 0
 
     # --- rows -----------------------------------------------------------------------------------------------------
 
