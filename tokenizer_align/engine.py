@@ -18,8 +18,10 @@ import numpy.typing as npt
 from . import kernels as k
 from .automaton import WIDE_BYTES, Automaton
 from .budget import DEFAULT_BUDGET, STATE_BYTES, Budget, Keeper
+from .cache import ArrayCache
 from .errors import DominoError
 from .expressions import Expr
+from .memo_store import MemoStore, memo_cache
 from .memos import make_memo
 from .project import Projection
 from .tables import Tables
@@ -73,7 +75,13 @@ class Engine:
         memo_min_nodes: int = MEMO_MIN_NODES,
         wide_bytes: int = WIDE_BYTES,
         budget: Budget = DEFAULT_BUDGET,
+        cache: ArrayCache | None = memo_cache,
     ) -> None:
+        """Args:
+        memo_min_nodes, wide_bytes: from which size of a subtree and of a state on memos are made.
+        budget: how much may be kept.
+        cache: where memos over the whole vocabulary are kept on disk; None: nowhere.
+        """
         self.vocabulary = vocabulary
         self.budget = budget
         self.generation = 0
@@ -90,6 +98,7 @@ class Engine:
         self.longest_token = max((len(data) for data in vocabulary.token_bytes if data), default=1)
         self.token_arrays: dict[int, npt.NDArray[np.uint8]] = {}
         self.add_trie(vocabulary.trie)
+        self.memo_store = MemoStore(vocabulary.fingerprint, vocabulary.trie.n_nodes, cache)
         self._n_trie = [pool.n for pool in self.tables.trie_pools()]
         self._trie_bytes = self.tables.n_used_bytes()
         self._wide_bytes = wide_bytes
@@ -99,14 +108,13 @@ class Engine:
 
     # --- the trie -------------------------------------------------------------------------------------------------
 
-    def add_trie(self, trie: Trie, ids: Sequence[int] | None = None) -> int:
+    def add_trie(self, trie: Trie) -> int:
         """Append a trie (the vocabulary's, or a residual one) to the arrays; returns its root's index."""
         tables, n = self.tables, trie.n_nodes
         root, first_token = tables.trie_byte.n, tables.trie_token_ids.n
         tables.trie_byte.extend(trie.byte)
         tables.trie_end.extend(trie.end.astype(np.int32) + root)
-        tokens = trie.token_ids if ids is None else np.asarray(ids, np.int32)[trie.token_ids]
-        tables.trie_token_ids.extend(tokens)
+        tables.trie_token_ids.extend(trie.token_ids)
         starts = tables.trie_token_start
         starts.reserve(n + 1 if root == 0 else n)
         starts.array[root : root + n + 1] = trie.token_start + first_token
