@@ -123,6 +123,24 @@ def test_a_context_that_is_not_canonical_itself_is_no_obstacle() -> None:
     assert judge.is_canonical(encode(vocabulary, " next"), context)
 
 
+def test_ids_that_no_text_gives_are_never_canonical() -> None:
+    vocabulary = real_vocabulary("qwen")  # its model has more rows than the tokenizer has ids
+    judge = judge_of(vocabulary)
+    word = encode(vocabulary, "word")
+    assert vocabulary.token_bytes[vocabulary.n_rows - 1] is None
+    for stray in (-1, vocabulary.n_rows - 1, vocabulary.n_rows):
+        assert not judge.is_canonical([*word, stray]) and not judge.is_canonical([stray, *word])
+        assert judge.is_canonical(word, [stray])
+
+
+def test_only_the_end_of_a_long_context_is_read() -> None:
+    vocabulary = real_vocabulary("smollm2")
+    judge = judge_of(vocabulary)
+    context = encode(vocabulary, "The quick brown fox. " * 2000)
+    assert not judge.is_canonical(encode(vocabulary, "word"), context)
+    assert judge.is_canonical(encode(vocabulary, " 1"), context[:-1])
+
+
 def test_byte_pieces_are_judged_by_the_whole_character() -> None:
     vocabulary = real_vocabulary("mistral")
     judge = judge_of(vocabulary)

@@ -22,7 +22,9 @@ from tokenizer_align.vocabulary import Vocabulary
 
 __all__ = ["CanonicalJudge", "Judged", "judge_of"]
 
-_MAX_STATES = 1 << 17
+_MAX_STATES = 1 << 15  # some 16 MB
+_MAX_PATHS = 1 << 17
+_MAX_CONTEXT = 1024  # tokens; what stands further back changes nothing at the seam
 Head = tuple[int, tuple[int, ...]]  # state of the pre-tokenizer; tokens of the open pre-token that still matter
 
 
@@ -56,6 +58,8 @@ class CanonicalJudge:
         self.pre_tokens = PreTokens.for_rules(rules, token_bytes)
         self.pairs = None if rules.family == "unigram" else Pairs(rules, token_bytes, vocabulary.n_rows)
         self._unigram = Unigram(rules, token_bytes) if rules.family == "unigram" else None
+        no_text = {token.id for token in rules.added.values() if not token.is_text}
+        self._markers = no_text | vocabulary.special_ids  # each stands between two texts
         self._whole = frozenset(self.pre_tokens.whole_ids.tolist())
         self._spelled = SpelledTokens(
             content.encode()
@@ -67,10 +71,10 @@ class CanonicalJudge:
         self._known: dict[tuple[tuple[Head, ...], bytes, int], Judged] = {}
         self._start = self._state(((self.pre_tokens.start, ()),), b"", 0)
 
-    def start(self, context: Iterable[int] = ()) -> Judged:
+    def start(self, context: Sequence[int] = ()) -> Judged:
         """The state after the context's ids. Where these are not canonical themselves, a text begins anew there."""
         state = self._start
-        for token in context:
+        for token in self._open_tokens(context):
             state = self.push(state, token) or self.push(self._start, token) or self._start
         return state
 
@@ -101,10 +105,16 @@ class CanonicalJudge:
             return False
         return self.rules.normalizer is None or keeps_text(self.rules.normalizer, self._texts(ids))
 
+    def _open_tokens(self, context: Sequence[int]) -> Sequence[int]:
+        """The end of a context that can matter: since its last marker, and not very long."""
+        recent = context[-_MAX_CONTEXT:]
+        last = next((i for i in range(len(recent) - 1, -1, -1) if recent[i] in self._markers), -1)
+        return recent[last + 1 :]
+
     def _advance(self, state: Judged, token: int) -> Judged | None:
         data = self.vocabulary.token_bytes[token] if 0 <= token < self.vocabulary.n_rows else None
         if not data:
-            return self._start if self.may_end(state) else None
+            return self._start if token in self._markers and self.may_end(state) else None
         if self._is_never(token):
             return None
         spelled = self._spelled.read(state.spelled, data)
@@ -144,7 +154,7 @@ class CanonicalJudge:
             runs = tuple({(bit, on) for bit, at in runs for inner, on in self._step(at, byte) if not inner})
         tables, is_whole = self.pre_tokens, self._is_whole(token)
         found = tuple((bit, q) for bit, q in runs if not tables.inside[q] and bool(tables.whole[q]) == is_whole)
-        if len(self._paths) >= _MAX_STATES:
+        if len(self._paths) >= _MAX_PATHS:
             self._paths.clear()
         self._paths[p, token] = found
         return found
