@@ -239,6 +239,28 @@ def test_many_kinds_of_branches_at_one_trie_node() -> None:
     assert len(masked(matcher)) == len({t for t in tokens if b"\0" not in t})
 
 
+def test_counters_say_what_was_done_and_is_held() -> None:
+    vocabulary = vocabulary_of(b"abc", b'abc"')
+    engine = Engine(vocabulary, memo_min_nodes=1, wide_bytes=4)
+    compiled = Compiled(ex.seq(ex.frame(ex.star(ex.byte_set(b"abcdef"))), ex.lit(b'"')), vocabulary, engine=engine)
+    before = compiled.counters()
+    assert before["walks"] == before["memo_hits"] == 0
+    matcher = compiled.matcher()
+    matcher.mask()
+    matcher.advance(0x61)
+    matcher.mask()
+    after = compiled.counters()
+    assert after["walks"] > 0
+    assert after["nodes_visited"] > 0
+    assert after["memos"] > 0
+    assert after["memo_hits"] > 0
+    assert after["runs"] > before["runs"]
+    assert after["states_built"] > 0
+    for kind in ("trie", "states", "memos", "kept"):
+        assert after[f"bytes_{kind}"] > 0
+    assert set(before) == set(after)
+
+
 def test_bytes_held_are_counted() -> None:
     engine = Engine(vocabulary_of(b"ab"))
     before = engine.tables.n_bytes()

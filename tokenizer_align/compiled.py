@@ -133,6 +133,12 @@ class Compiled:
 
         fill(matchers, out, n_threads)
 
+    def counters(self) -> dict[str, int]:
+        """What the engine of this constraint's vocabulary did and holds: docs/engine.md explains the keys."""
+        from .counters import view
+
+        return view(self.engine)
+
     def _finished_row(self, mask: Mask, complete: bool) -> Mask:
         if complete:
             mask |= self._eos_bits

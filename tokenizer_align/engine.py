@@ -10,7 +10,6 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +18,7 @@ from . import kernels as k
 from .automaton import WIDE_BYTES, Automaton
 from .budget import DEFAULT_BUDGET, STATE_BYTES, Budget, Keeper
 from .cache import ArrayCache
+from .counters import Counters
 from .errors import DominoError
 from .expressions import Expr
 from .memo_store import MemoStore, memo_cache
@@ -34,20 +34,6 @@ Heads = tuple[tuple[int, int], ...]
 
 TABLE_CHILDREN = 24  # a node with so many children gets a table by byte
 MEMO_MIN_NODES = 300  # below, scanning a subtree is cheaper than keeping a memo of it
-
-
-@dataclass
-class Counters:
-    """What the engine did so far; read them from `Compiled.counters()`."""
-
-    walks: int = 0
-    walk_rounds: int = 0
-    runs: int = 0
-    memos: int = 0
-    memo_tokens: int = 0
-    residual_nodes: int = 0
-    generations: int = 1
-    ages: int = 0
 
 
 class InUse:

@@ -699,6 +699,8 @@ def use_memos(ctx, node, begin, end, n_work, mask):  # type: ignore[no-untyped-d
         if state >= 0 and memo < 0:
             request(ctx, np.int64(MEMO_REQUEST) | (node << 30) | state)
             continue
+        if memo >= 0:
+            _i64(ctx, COUNTS)[6] += 1
         residual = np.int64(_i32(ctx, MEMO_TABLE)[memo * MEMO_STRIDE + 3]) if memo >= 0 else np.int64(NO_RESIDUAL)
         if memo < 0 or (residual == LARGE_RESIDUAL and (stack >= 0 or code >= KEY_BASE)):
             codes[kept] = code
@@ -877,6 +879,7 @@ def walk_on(ctx, n_heads, mask):  # type: ignore[no-untyped-def]
     n_work = push_work(ctx, 0, 0, n_heads, 0)
     while n_work > 0:
         n_work -= 3
+        counts[5] += 1
         node, begin, end = work[n_work], work[n_work + 1], work[n_work + 2]
         if node < 0:
             n_work = correct_keys(ctx, begin, end, n_work, mask)

@@ -15,6 +15,9 @@ from . import kernels as k
 Array = npt.NDArray[Any]
 
 
+LARGE = 1 << 16  # entries; up to here arrays double
+
+
 def _filled(n: int, fill: int, dtype: Any) -> Array:
     """An array of n entries; pages of zeros take memory once they are written to."""
     return np.full(n, fill, dtype) if fill else np.zeros(n, dtype)
@@ -38,7 +41,8 @@ class Pool:
         """Make room for n more entries and take them; returns the first one's index."""
         first, need = self.n, (self.n + n) * self.width
         if need > self.array.size:
-            grown = _filled(max(need, 2 * self.array.size), fill, self.array.dtype)
+            # Large arrays get a quarter more: twice the vocabulary's trie would be moved for one residual trie.
+            grown = _filled(max(need + min(need, max(need // 4, LARGE)), 1), fill, self.array.dtype)
             grown[: first * self.width] = self.array[: first * self.width]
             self.array = grown
             self.publish()

@@ -85,6 +85,7 @@ class Walkers:
         self.lock = lock
         self._free: list[Walker] = []
         self._left = threading.Condition(lock)
+        self.n_nodes = self.n_memo_hits = 0  # of all walks
         self._n_walking = 0
         self._n_waiting = 0
 
@@ -107,6 +108,10 @@ class Walkers:
     def give(self, taken: list[Walker]) -> None:
         """The walks of one `take` have ended."""
         with self.lock:
+            for walker in taken:
+                self.n_nodes += int(walker.counts[5])
+                self.n_memo_hits += int(walker.counts[6])
+                walker.counts[5:7] = 0
             self._free += taken
             self._n_walking -= 1
             if self._n_waiting and not self._n_walking:
