@@ -158,6 +158,30 @@ def test_byte_pieces_spell_only_characters_without_a_piece() -> None:
     assert spelling(b"\xe4\xb8", third) is None and spelling(b"\xe4\xb8", 10 + 0x80) == b""
 
 
+@pytest.mark.parametrize("name", ["gemma3", "mistral"])
+def test_pairs_follow_a_character_through_its_byte_pieces(name: str) -> None:
+    vocabulary = real_vocabulary(name)
+    assert vocabulary.rules is not None and vocabulary.encode is not None
+    pairs = Pairs(vocabulary.rules, vocabulary.token_bytes, vocabulary.n_rows)
+    draw = random.Random(name)
+    points = [draw.randrange(0x80, 0xD800) for _ in range(300)] + [draw.randrange(0xE000, 0x30000) for _ in range(200)]
+    n_spelled = 0
+    for character in map(chr, points):
+        ids = [int(vocabulary.rules.byte_ids[byte]) for byte in character.encode()]
+        last, good = ids[0], not pairs.byte_pieces.impossible & {ids[0]}
+        for token in ids[1:]:
+            bad = pairs.is_bad(last, token)
+            assert bad == has_bit(pairs.bad_right(last), token)
+            good &= not bad
+            if not good:
+                break
+            last = pairs.joined(last, token)
+        assert good == (vocabulary.encode(character) == ids), character
+        assert not good or last == ids[-1]
+        n_spelled += good
+    assert 20 < n_spelled < 500
+
+
 def _usable(pairs: Pairs, table: tuple[bytes | None, ...], rules: TokenizationRules) -> list[int]:
     apart = {token.id for token in rules.added.values()} | set(pairs.byte_pieces.byte_of) | pairs.whole_only
     apart |= bits(pairs.never)

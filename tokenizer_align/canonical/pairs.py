@@ -97,6 +97,22 @@ class Pairs:
         """The tokens a for which (a, b) is bad, packed: uint32[n_words], not to be written to."""
         return self._row(b, False)
 
+    def joined(self, last: int, token: int) -> int:
+        """What to remember as the left neighbour after `token` has followed `last` (a good pair).
+
+        It is the token, except within a character that byte pieces spell: there it is a negative number that stands for
+        all of the character's bytes so far, which `is_bad` and `bad_right` take in place of a token.
+        """
+        spelled = self.byte_pieces.spelling(self._begun(last), token)
+        return -int.from_bytes(spelled, "big") if spelled and len(spelled) > 1 else token
+
+    def _begun(self, last: int) -> bytes:
+        """The bytes of the character that byte pieces have begun."""
+        if last < 0:
+            return (-last).to_bytes((-last).bit_length() // 8, "big")
+        byte = self.byte_pieces.byte_of.get(last, 0)
+        return bytes([byte]) if byte >= 0xC2 else b""
+
     def encode_pre_token(self, data: bytes) -> list[int]:
         """What byte pair encoding writes for one pre-token (for SentencePiece: a text between added tokens).
 
@@ -110,6 +126,8 @@ class Pairs:
         return self.symbols.encode(data)
 
     def _test(self, a: int, b: int) -> bool:
+        if a < 0:
+            return self.byte_pieces.spelling(self._begun(a), b) is None
         if self.byte_pieces.is_bad(a, b):
             return True
         room = np.empty(self._room_shape, np.int32)
@@ -119,6 +137,8 @@ class Pairs:
         known = self._rows.get((token, is_right))
         if known is not None:
             return known
+        if token < 0:
+            return self._row_within_character(token)
         row = (self.byte_pieces.bad_right if is_right else self.byte_pieces.bad_left)(token, self.n_rows)
         kernels.bad_row(
             token,
@@ -133,6 +153,15 @@ class Pairs:
         self._rows[(token, is_right)] = row
         while len(self._rows) > self._max_rows:
             self._rows.popitem(last=False)
+        return row
+
+    def _row_within_character(self, begun: int) -> Words:
+        good = [i for i in self.byte_pieces.byte_of if i < self.n_rows and not self._test(begun, i)]
+        bits = np.zeros(32 * self.n_words, np.bool_)
+        bits[: self.n_rows] = True
+        bits[good] = False
+        row: Words = np.packbits(bits, bitorder="little").view(np.uint32)
+        row.flags.writeable = False
         return row
 
     def _settle_tokens(self, token_bytes: Sequence[bytes | None]) -> tuple[Words, frozenset[int]]:
