@@ -50,6 +50,19 @@ def test_nothing_is_said_about_what_is_fine(subject: Any) -> None:
         ({"type": "string", "enum": ["a", 1]}, [("warning", "/enum/1")]),
         ({"required": ["b"], "additionalProperties": False}, [("warning", ""), ("warning", "/required")]),
         ({"allOf": [{"properties": {"x": {}}}], "additionalProperties": False}, [("warning", "/additionalProperties")]),
+        (
+            {"allOf": [{"properties": {"a": {}}, "additionalProperties": False}, {"properties": {"b": {}}}]},
+            [("warning", "/allOf/0/additionalProperties")],
+        ),
+        (
+            {
+                "properties": {"a": {}},
+                "allOf": [{"$ref": "#/$defs/x"}],
+                "$defs": {"x": {"additionalProperties": False}},
+            },
+            [("warning", "/$defs/x/additionalProperties")],
+        ),
+        ({"$schema": "http://json-schema.org/draft-04/schema#", "const": 1}, [("warning", "/const")]),
         ({"properties": {"colour": {}}, "required": ["color"]}, [("warning", "/required")]),
         ({"properties": {"colour": {}}, "required": ["size"]}, []),
         ({"$schema": SEVEN, "prefixItems": [{}]}, [("warning", "/prefixItems")]),

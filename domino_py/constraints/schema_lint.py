@@ -39,6 +39,7 @@ def findings(document: Document, compiler: SchemaCompiler, reached: list[str]) -
             for rule in (_formats, _wrong_type, _alone, _unknown, _hidden, _impossible_values):
                 result += rule(document, pointer, schema)
             result += _closed_objects(document, compiler, pointer, schema)
+            result += _closed_parts(document, compiler, pointer, schema)
             result += _required_misspelt(document, compiler, pointer, schema)
     return result
 
@@ -102,13 +103,12 @@ def _nearest(name: str, draft: int) -> str | None:
 
 
 def misspelt(document: Document) -> list[Problem]:
-    """Unknown keywords that look like known ones: legal, without effect, and hardly meant so."""
+    """Unknown keywords that look like known ones, or are known in other drafts: legal, without effect, hardly meant."""
     return [
         problem
         for pointer, schema in document.at.items()
         if isinstance(schema, dict)
         for problem in _unknown(document, pointer, schema)
-        if problem.keyword not in KEYWORDS
     ]
 
 
@@ -154,6 +154,32 @@ def _closed_objects(
         )
         hint = "It sees only the properties of its own object; declare them there as well."
         yield Problem(f"{pointer}/additionalProperties", "additionalProperties", message, "warning", hint)
+
+
+def _closed_parts(
+    document: Document, compiler: SchemaCompiler, pointer: str, schema: dict[str, Any]
+) -> Iterator[Problem]:
+    """Parts of an `allOf` that forbid the keys of its other parts, or of the object around it."""
+    parts = document.children(pointer, "allOf") if "allOf" in schema else []
+    keys = {part: _keys_beside(document, compiler, part) | _own_keys(compiler, part) for part in parts}
+    for part in parts:
+        others = set().union(_own_keys(compiler, pointer), *(found for place, found in keys.items() if place != part))
+        for place in [part, *compiler.all_of(part)] if isinstance(document.at[part], dict) else []:
+            here = document.at[place]
+            if not isinstance(here, dict) or here.get("additionalProperties") is not False:
+                continue
+            beside = sorted(others - _own_keys(compiler, place)) if not here.get("patternProperties") else []
+            if beside:
+                message = (
+                    f'"additionalProperties": false under allOf forbids the keys beside it ({", ".join(beside[:8])}),'
+                )
+                hint = 'Use "unevaluatedProperties": false beside the allOf (2019-09 and later), or declare all keys.'
+                yield Problem(f"{place}/additionalProperties", "additionalProperties", message, "warning", hint)
+
+
+def _own_keys(compiler: SchemaCompiler, pointer: str) -> set[str]:
+    is_schema = isinstance(compiler.document.at[pointer], dict)
+    return set(compiler.keywords(pointer).get("properties", ())) if is_schema else set()
 
 
 def _required_misspelt(
