@@ -15,7 +15,7 @@ from tokenizer_align.expressions import EMPTY, Expr, both, both_unchecked, minus
 from tokenizer_align.recognizer import matches
 
 from .json_strings import CANONICAL_STRING, canonical_text, quoted
-from .schema_claims import HAS, Atom, Claim, claims_of, fails, positives
+from .schema_claims import HAS, Atom, Claim, claims_of, fails, pointer_of, positives
 from .schema_source import escape_token
 from .schema_strings import pattern_body
 
@@ -161,7 +161,7 @@ class Sayings:
     def _refuse_many(self, kinds: list[Kind]) -> None:
         if len(kinds) > MAX_KINDS:
             message = f"more than {MAX_KINDS} kinds of keys by the patterns they match"
-            place = next(iter(positives(self.atoms)), self.atoms[0][0])
+            place = pointer_of(self.atoms[0])
             raise UnsupportedSchema([Problem(f"{place}/patternProperties", "patternProperties", message)])
 
     def _split(self, kind: Kind, name: str, language: Expr, is_pattern: bool) -> list[Kind]:
