@@ -447,11 +447,8 @@ def start_heads(ctx, code):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def live_bytes(ctx, begin, end, out):  # type: ignore[no-untyped-def]
-    """Which bytes the heads can read, into out: uint64[4]. Returns OK, NEED_BUILD or NEED_ROOM."""
-    counts = _i64(ctx, COUNTS)
-    counts[1] = 0
-    counts[2] = 0
+def add_live_bytes(ctx, begin, end, out):  # type: ignore[no-untyped-def]
+    """The bytes that the heads can read, into out: uint64[4]; requests and lack of room are left in the counts."""
     codes = _i64(ctx, HEAD_CODE)
     live = _u64(ctx, STATE_LIVE)
     for i in range(4):
@@ -472,6 +469,15 @@ def live_bytes(ctx, begin, end, out):  # type: ignore[no-untyped-def]
         else:
             for k in range(4):
                 out[k] |= live[code * 4 + k]
+
+
+@njit(cache=True, nogil=True)
+def live_bytes(ctx, begin, end, out):  # type: ignore[no-untyped-def]
+    """Which bytes the heads can read, into out: uint64[4]. Returns OK, NEED_BUILD or NEED_ROOM."""
+    counts = _i64(ctx, COUNTS)
+    counts[1] = 0
+    counts[2] = 0
+    add_live_bytes(ctx, begin, end, out)
     if counts[2]:
         return NEED_ROOM
     return NEED_BUILD if counts[1] else OK
@@ -1097,8 +1103,8 @@ def any_wide(ctx, begin, end, wide, cuts):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def walk_narrow(ctx, n_heads, wide, cuts, out):  # type: ignore[no-untyped-def]
-    """List the tokens that the heads can read whole and after which no head is a wide state.
+def walk_narrow(ctx, start, n_heads, wide, cuts, out):  # type: ignore[no-untyped-def]
+    """List the tokens below a trie node that the heads can read whole and after which no head is a wide state.
 
     wide, cuts: see `is_wide_code`; out: int32[n_rows]. Returns (OK, NEED_BUILD or NEED_ROOM, how many).
     """
@@ -1110,7 +1116,7 @@ def walk_narrow(ctx, n_heads, wide, cuts, out):  # type: ignore[no-untyped-def]
     kinds, by_byte, ids = _u8(ctx, STATE_KIND), _i32(ctx, TRIE_TABLES), _i32(ctx, TRIE_TOKEN_IDS)
     height, reach = _i32(ctx, TRIE_HEIGHT), _i32(ctx, STATE_REACH)
     n_out = 0
-    n_work = push_work(ctx, 0, 0, n_heads, 0)
+    n_work = push_work(ctx, start, 0, n_heads, 0)
     while n_work > 0:
         n_work -= 3
         node, begin, end = work[n_work], work[n_work + 1], work[n_work + 2]
@@ -1172,12 +1178,34 @@ def walk_narrow(ctx, n_heads, wide, cuts, out):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def end_groups(ctx, n_heads, tokens, text_start, text, group, bounds, out_codes, out_stacks):  # type: ignore[no-untyped-def]
+def heads_below(ctx, stack):  # type: ignore[no-untyped-def]
+    """The closed heads when the frame above a cell has ended, first in the pool. Returns (result, how many)."""
+    counts = _i64(ctx, COUNTS)
+    counts[1] = 0
+    counts[2] = 0
+    state, parent = np.int64(_i32(ctx, CELL_STATE)[stack]), np.int64(_i32(ctx, CELL_PARENT)[stack])
+    n = close_heads(ctx, 0, add_head(ctx, 0, 0, resolve(ctx, state), parent))
+    return (NEED_BUILD if counts[1] else OK), n
+
+
+@njit(cache=True, nogil=True)
+def same_heads(ctx, begin, size, codes, stacks, first):  # type: ignore[no-untyped-def]
+    """Whether heads of the pool are those that stand in arrays from `first` on."""
+    head_codes, head_stacks = _i64(ctx, HEAD_CODE), _i64(ctx, HEAD_STACK)
+    for j in range(size):
+        if codes[first + j] != head_codes[begin + j] or stacks[first + j] != head_stacks[begin + j]:
+            return False
+    return True
+
+
+@njit(cache=True, nogil=True)
+def end_groups(ctx, n_heads, tokens, text_start, text, group, bounds, out_codes, out_stacks, live, complete):  # type: ignore[no-untyped-def]
     """Run each token from the heads and group the tokens by the heads behind them.
 
     tokens: int32[n]; the bytes of token t: text[text_start[t]:text_start[t + 1]]. group: int32[n], -1 where a token
-    cannot be read. The heads of group g stand in out_codes and out_stacks (int64[m]) at bounds[g]:bounds[g + 1].
-    Returns (result, number of groups; -1: `bounds` or `out_codes` too small).
+    cannot be read. Of group g: its heads in out_codes and out_stacks (int64[m]) at bounds[g]:bounds[g + 1]; which bytes
+    they read, live: uint64[k, 4]; whether the text may end, complete: bool[k]. Returns (result, number of groups; -1:
+    an array is too small).
     """
     counts = _i64(ctx, COUNTS)
     counts[1] = 0
@@ -1200,24 +1228,22 @@ def end_groups(ctx, n_heads, tokens, text_start, text, group, bounds, out_codes,
         if size == 0:
             continue
         for g in range(n_groups - 1, -1, -1):
-            first = bounds[g]
-            if bounds[g + 1] - first == size:
-                same = True
-                for j in range(size):
-                    if out_codes[first + j] != codes[begin + j] or out_stacks[first + j] != stacks[begin + j]:
-                        same = False
-                        break
-                if same:
-                    group[i] = g
-                    break
+            if bounds[g + 1] - bounds[g] == size and same_heads(ctx, begin, size, out_codes, out_stacks, bounds[g]):
+                group[i] = g
+                break
         if group[i] < 0:
             first = bounds[n_groups]
-            if n_groups + 2 > bounds.shape[0] or first + size > out_codes.shape[0]:
+            if n_groups >= complete.shape[0] or first + size > out_codes.shape[0]:
                 return OK, -1
+            complete[n_groups] = False
             for j in range(size):
                 out_codes[first + j] = codes[begin + j]
                 out_stacks[first + j] = stacks[begin + j]
+                complete[n_groups] = complete[n_groups] or codes[begin + j] == ACCEPT
+            add_live_bytes(ctx, begin, end, live[n_groups])
             group[i] = n_groups
             n_groups += 1
             bounds[n_groups] = first + size
+    if counts[2]:
+        return NEED_ROOM, n_groups
     return (NEED_BUILD if counts[1] else OK), n_groups

@@ -42,8 +42,6 @@ def _why_not(vocabulary: Vocabulary) -> str | None:
         return "how its tokenizer splits and merges text is not known"
     if rules.family == "unigram":
         return "a Unigram tokenizer's choice of tokens does not follow from pairs of them"
-    if rules.family == "sentencepiece_bpe":
-        return "the laws are not there for SentencePiece yet"
     if not vocabulary.is_atomic:
         return "some byte of its tokens is no token by itself"
     try:

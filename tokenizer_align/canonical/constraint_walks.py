@@ -7,6 +7,8 @@ any JSON, hardly a token is narrow.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import numpy.typing as npt
 
@@ -14,9 +16,19 @@ from .. import kernels as k
 from ..engine import Engine, Heads
 from .token_paths import Ids, TokenPaths
 
-Group = tuple[Heads, Ids]  # heads, and indices of the tokens that lead there
 
-MAX_GROUPS = 1 << 12
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """Tokens by the heads that they lead to.
+
+    group: int32[n_tokens], which one; -1 where a token cannot be read. heads: of each group. live: uint64[n_groups, 4],
+    the bytes that may come next there. complete: bool[n_groups], whether the text may end there.
+    """
+
+    group: Ids
+    heads: list[Heads]
+    live: npt.NDArray[np.uint64]
+    complete: npt.NDArray[np.bool_]
 
 
 class ConstraintWalks:
@@ -27,57 +39,80 @@ class ConstraintWalks:
         self._paths = paths
         self._wide = np.zeros(1024, np.uint8)
         self._out = np.zeros(engine.vocabulary.n_rows, np.int32)
+        self._in_frame: dict[int, Ids] = {}  # state -> narrow tokens that end in its frame
+        self._room = _Room(256)
 
     def narrow_tokens(self, heads: Heads) -> Ids:
-        """The tokens that the heads can read and that are narrow, in no order."""
+        """Tokens that the heads can read, all narrow ones among them, in no order; the mask was made before."""
         engine = self.engine
         with engine.lock:
-            while True:
-                n_states = engine.tables.state_kind.n
-                if n_states > len(self._wide):
-                    self._wide = np.concatenate([self._wide, np.zeros(2 * n_states - len(self._wide), np.uint8)])
-                engine.load(heads)
-                result, n = k.walk_narrow(engine.tables.ctx, len(heads), self._wide, self._paths.cut_words, self._out)
-                if result == k.OK:
-                    return self._out[:n].copy()
-                engine._again(result)
+            frame = self._frame(heads)
+            if frame is None:
+                return self._walk(0, heads)
+            state, residual, stack = frame
+            inside = self._in_frame.get(state)
+            if inside is None:
+                inside = self._in_frame[state] = self._walk(0, ((state, -1),))
+            if residual < 0 or stack < 0:
+                return inside
+            return np.concatenate([inside, self._walk(residual, self._below(stack))])
 
-    def groups(self, heads: Heads, tokens: Ids) -> list[Group]:
-        """Tokens by the heads that they lead to; tokens that cannot be read are in no group."""
-        if len(tokens) <= 4:
-            return self._merged([(self.engine.run_token(heads, int(t)), [i]) for i, t in enumerate(tokens)])
-        group = np.zeros(len(tokens), np.int32)
-        bounds = np.zeros(MAX_GROUPS, np.int64)
-        codes, stacks = np.zeros(4 * MAX_GROUPS, np.int64), np.zeros(4 * MAX_GROUPS, np.int64)
+    def _frame(self, heads: Heads) -> tuple[int, int, int] | None:
+        """(state, residual trie, cell below) where the engine has a memo of the only head, so that what ends in its
+        frame is the same under every stack."""
         engine = self.engine
+        if len(heads) != 1 or not 0 < heads[0][0] < k.LIT_BASE:
+            return None
+        state = int(k.memo_state(engine.tables.ctx, np.int64(heads[0][0])))
+        memo = int(k.find_memo(engine.tables.ctx, np.int64(0), np.int64(state))) if state >= 0 else -1
+        if memo < 0:
+            return None
+        residual = int(engine.tables.memos.row(memo)[3])
+        return None if residual == k.LARGE_RESIDUAL else (state, residual, heads[0][1])
+
+    def _below(self, stack: int) -> Heads:
+        engine = self.engine
+        while True:
+            result, n = k.heads_below(engine.tables.ctx, np.int64(stack))
+            if result == k.OK:
+                return engine.unload(n)
+            engine._again(result)
+
+    def _walk(self, node: int, heads: Heads) -> Ids:
+        engine = self.engine
+        while True:
+            n_states = engine.tables.state_kind.n
+            if n_states > len(self._wide):
+                self._wide = np.concatenate([self._wide, np.zeros(2 * n_states - len(self._wide), np.uint8)])
+            engine.load(heads)
+            result, n = k.walk_narrow(
+                engine.tables.ctx, np.int64(node), len(heads), self._wide, self._paths.cut_words, self._out
+            )
+            if result == k.OK:
+                return self._out[:n].copy()
+            engine._again(result)
+
+    def groups(self, heads: Heads, tokens: Ids) -> Groups:
+        """Tokens by where they lead."""
+        engine, group = self.engine, np.zeros(len(tokens), np.int32)
         with engine.lock:
             while True:
+                room = self._room
                 engine.load(heads)
                 result, n = k.end_groups(
-                    engine.tables.ctx, len(heads), tokens, self._paths.text_start, self._paths.text, group, bounds,
-                    codes, stacks,
+                    engine.tables.ctx, len(heads), tokens, self._paths.text_start, self._paths.text, group,
+                    room.bounds, room.codes, room.stacks, room.live, room.complete,
                 )  # fmt: skip
-                if result == k.OK:
+                if result != k.OK:
+                    engine._again(result)
+                elif n < 0:
+                    self._room = _Room(4 * len(room.complete))
+                else:
                     break
-                engine._again(result)
-        if n < 0:
-            return self._merged([(engine.run_token(heads, int(t)), [i]) for i, t in enumerate(tokens)])
-        order = np.argsort(group, kind="stable")
-        places = np.searchsorted(group[order], np.arange(n + 1))
-        found = []
-        for g in range(n):
-            first, last = int(bounds[g]), int(bounds[g + 1])
-            pairs = zip(codes[first:last].tolist(), stacks[first:last].tolist(), strict=True)
-            found.append((tuple(sorted(pairs)), order[places[g] : places[g + 1]].tolist()))
-        return self._merged(found)
-
-    @staticmethod
-    def _merged(found: list[tuple[Heads, list[int]]]) -> list[Group]:
-        merged: dict[Heads, list[int]] = {}
-        for heads, indices in found:
-            if heads:
-                merged.setdefault(heads, []).extend(indices)
-        return [(heads, np.array(indices, np.int32)) for heads, indices in merged.items()]
+            bounds = room.bounds[: n + 1].tolist()
+            pairs = list(zip(room.codes[: bounds[-1]].tolist(), room.stacks[: bounds[-1]].tolist(), strict=True))
+            found = [tuple(sorted(pairs[bounds[g] : bounds[g + 1]])) for g in range(n)]
+            return Groups(group, found, room.live[:n].copy(), room.complete[:n].copy())
 
     def cut_off(self, heads: Heads) -> Heads | None:
         """The same heads without the frames below the top one: what they can read whole is legal under every stack.
@@ -91,8 +126,22 @@ class ConstraintWalks:
         return tuple(sorted((code, -1) for code, _ in heads))
 
 
+class _Room:
+    """Arrays for the groups of one call."""
+
+    def __init__(self, n_groups: int) -> None:
+        self.bounds = np.zeros(n_groups + 1, np.int64)
+        self.codes, self.stacks = np.zeros(4 * n_groups, np.int64), np.zeros(4 * n_groups, np.int64)
+        self.live, self.complete = np.zeros((n_groups, 4), np.uint64), np.zeros(n_groups, np.bool_)
+
+
 def ids_of(row: npt.NDArray[np.uint32]) -> Ids:
     """The token ids of a row, ascending."""
     out = np.zeros(int(np.bitwise_count(row).sum()), np.int32)
     k.allowed_ids(row, out)
     return out
+
+
+def set_bits(row: npt.NDArray[np.uint32], ids: Ids) -> None:
+    """Set the bits of tokens in a row."""
+    np.bitwise_or.at(row, ids >> 5, np.uint32(1) << (ids & 31).astype(np.uint32))

@@ -10,22 +10,22 @@ import numpy as np
 from numba import njit
 
 ANYWHERE, BEHIND_WHOLE, NOWHERE = 0, 1, 2  # what may end in a state
+ORDINARY, WHOLE, NEVER = 0, 1, 2  # kinds of tokens; WHOLE: always a whole pre-token
 MAX_GUESSES = 64  # guesses alive after one token from one state; today's automata have at most four
 
 
 @njit(cache=True, nogil=True)
-def may_stop(stop, is_whole):  # type: ignore[no-untyped-def]
-    """Whether a token may end in a state: ANYWHERE for ordinary tokens, BEHIND_WHOLE for those that are always a whole
-    pre-token, and none in a NOWHERE state."""
-    return stop == BEHIND_WHOLE if is_whole else stop == ANYWHERE
+def may_stop(stop, kind):  # type: ignore[no-untyped-def]
+    """Whether a token of a kind may end in a state: ORDINARY ones in ANYWHERE states, WHOLE ones in BEHIND_WHOLE
+    states, those that the tokenizer NEVER writes in none."""
+    return (kind == ORDINARY and stop == ANYWHERE) or (kind == WHOLE and stop == BEHIND_WHOLE)
 
 
 @njit(cache=True, nogil=True)
-def token_rows(first, arcs, start, trie_byte, trie_end, trie_depth, token_start, token_ids, stops, whole, row0, row1):  # type: ignore[no-untyped-def]
+def token_rows(first, arcs, start, trie_byte, trie_end, trie_depth, token_start, token_ids, stops, kinds, row0, row1):  # type: ignore[no-untyped-def]
     """The tokens that can be read from a state, by the bit of their first byte, into row0 and row1: uint32[n_words].
 
-    stops: uint8[n_states], see `may_stop`; whole: bool[n_rows], tokens that are always a whole pre-token. Returns False
-    where more than MAX_GUESSES guesses were alive.
+    stops: uint8[n_states], see `may_stop`; kinds: uint8[n_rows]. Returns False where more than MAX_GUESSES guesses were alive.
     """
     depth = 0
     for node in range(trie_depth.shape[0]):
@@ -67,7 +67,7 @@ def token_rows(first, arcs, start, trie_byte, trie_end, trie_depth, token_start,
             for i in range(n):
                 for place in range(token_start[node], token_start[node + 1]):
                     token = token_ids[place]
-                    if may_stop(stops[states[at, i]], whole[token]):
+                    if may_stop(stops[states[at, i]], kinds[token]):
                         if bits[at, i]:
                             row1[token >> 5] |= np.uint32(1) << np.uint32(token & 31)
                         else:
@@ -77,7 +77,7 @@ def token_rows(first, arcs, start, trie_byte, trie_end, trie_depth, token_start,
 
 
 @njit(cache=True, nogil=True)
-def tokens_into(first, arcs, sources, trie_byte, trie_end, trie_depth, token_start, token_ids, stops, whole, row):  # type: ignore[no-untyped-def]
+def tokens_into(first, arcs, sources, trie_byte, trie_end, trie_depth, token_start, token_ids, stops, kinds, row):  # type: ignore[no-untyped-def]
     """The tokens that lead from a source to a state where `stops` lets them end, into row: uint32[n_words]."""
     depth = 0
     for node in range(trie_depth.shape[0]):
@@ -109,14 +109,14 @@ def tokens_into(first, arcs, sources, trie_byte, trie_end, trie_depth, token_sta
         for place in range(token_start[node], token_start[node + 1]):
             token = token_ids[place]
             for i in range(n):
-                if may_stop(stops[states[at, i]], whole[token]):
+                if may_stop(stops[states[at, i]], kinds[token]):
                     row[token >> 5] |= np.uint32(1) << np.uint32(token & 31)
                     break
         node += 1
 
 
 @njit(cache=True, nogil=True)
-def token_ends(first, arcs, start, tokens, text_start, text, stops, whole, out):  # type: ignore[no-untyped-def]
+def token_ends(first, arcs, start, tokens, text_start, text, stops, kinds, out):  # type: ignore[no-untyped-def]
     """Where tokens end when they are read from a state as one piece: rows (index into tokens, bit, state) into
     out: int32[m, 3]. Returns how many rows there are; where that is more than m, the rest is missing."""
     here, after = np.zeros((MAX_GUESSES, 2), np.int32), np.zeros((MAX_GUESSES, 2), np.int32)
@@ -149,7 +149,7 @@ def token_ends(first, arcs, start, tokens, text_start, text, stops, whole, out):
             if n == 0:
                 break
         for j in range(n):
-            if may_stop(stops[here[j, 1]], whole[token]):
+            if may_stop(stops[here[j, 1]], kinds[token]):
                 if n_out < out.shape[0]:
                     out[n_out, 0] = i
                     out[n_out, 1] = here[j, 0]

@@ -9,17 +9,20 @@ for all constraints of the engine. The search is bounded: beyond, a token counts
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from .. import kernels as k
 from ..engine import Heads
-from .constraint_walks import ConstraintWalks, Group, ids_of
+from .constraint_walks import ConstraintWalks, Groups, ids_of, set_bits
 from .token_paths import Ids, Row, TokenPaths
 
 MAX_NODES = 3000  # (heads, state, token) visited to decide one token
 MAX_MEMO = 1 << 16
+MAX_PLACE_BYTES = 64 << 20
 QUICK_TRIES = 8
 
 Node = tuple[Heads, int, int]
@@ -37,39 +40,47 @@ class PairsLike(Protocol):
 class Place:
     """What the constraint allows behind some heads, made when it is asked for.
 
-    `row`: all followers; `easy`: those that can be continued whatever stands before them; `hard`: the others.
+    `easy`: the followers that can be continued whatever stands before them; `hard`: the others.
     """
 
-    __slots__ = ("complete", "easy", "fates", "groups", "hard", "heads", "open", "row", "ways")
+    __slots__ = ("complete", "easy", "fates", "groups", "hard", "heads", "open", "ways")
 
     def __init__(self, walks: ConstraintWalks, heads: Heads, may_end: bool) -> None:
         self.heads = heads
         self.complete = may_end and (k.ACCEPT, -1) in heads
         self.open = walks.engine.live_bytes(heads)
-        self.row: Row | None = None
         self.easy: Row | None = None
         self.hard: Ids | None = None
-        self.groups: list[Group] | None = None  # of the hard followers
+        self.groups: Groups | None = None  # of the hard followers
         self.fates: dict[tuple[int, int], bool] = {}  # (state, token) -> survives
-        self.ways: dict[int, list[tuple[int, int, Node]]] = {}  # state -> (bit, token, where it leads)
+        self.ways: dict[int, Ways] = {}
 
-    def look(self, walks: ConstraintWalks, paths: TokenPaths) -> tuple[Row, Row, Ids]:
-        """(all followers, the easy ones, the ids of the others)."""
-        if self.row is None or self.easy is None or self.hard is None:
+    def look(self, walks: ConstraintWalks, paths: TokenPaths) -> tuple[Row, Ids]:
+        """(the easy followers, the ids of the others)."""
+        if self.easy is None or self.hard is None:
             row = walks.engine.mask(self.heads)
             hard = paths.poor.copy()
-            narrow = walks.narrow_tokens(self.heads)
-            np.bitwise_or.at(hard, narrow >> 5, np.uint32(1) << (narrow & 31).astype(np.uint32))
+            set_bits(hard, walks.narrow_tokens(self.heads))
             hard &= row
-            self.row, self.easy, self.hard = row, row & ~hard, ids_of(hard)
-        return self.row, self.easy, self.hard
+            self.easy, self.hard = row & ~hard, ids_of(hard)
+        return self.easy, self.hard
 
-    def hard_groups(self, walks: ConstraintWalks) -> list[Group]:
+    def hard_groups(self, walks: ConstraintWalks) -> Groups:
         """The hard followers by where they lead."""
         assert self.hard is not None
         if self.groups is None:
             self.groups = walks.groups(self.heads, self.hard)
         return self.groups
+
+
+@dataclass(frozen=True, slots=True)
+class Ways:
+    """What may follow behind a place, from one state of P: tokens that surely can be continued, with and without a
+    boundary before them, and the others, each with its bit and where it leads."""
+
+    good: Ids
+    has_boundary: bool
+    open: list[tuple[int, int, Node]]
 
 
 class Search:
@@ -82,6 +93,7 @@ class Search:
         self.overflows = 0
         self.searches = 0
         self._places: dict[Heads, Place] = {}
+        self._max_places = max(256, MAX_PLACE_BYTES // (8 * paths.n_words))
         self._settled: dict[tuple[Heads, int], bool] = {}
         self._live: dict[tuple[Heads, int], bool] = {}
 
@@ -89,7 +101,7 @@ class Search:
         """What is known about some heads."""
         found = self._places.get(heads)
         if found is None:
-            if len(self._places) >= MAX_MEMO:
+            if len(self._places) >= self._max_places:
                 self._places.clear()
             found = self._places[heads] = Place(self.walks, heads, self.may_end)
         return found
@@ -148,46 +160,62 @@ class Search:
             self.place(step[0]).fates[step[1:]] = True
             step = parents[step]
 
+    def settled_rows(self, place: Place, ends: npt.NDArray[np.int32]) -> npt.NDArray[np.bool_]:
+        """bool[n]: for rows (index into the hard followers, bit, state), whether a boundary may surely lie behind."""
+        groups = place.hard_groups(self.walks)
+        group, p = groups.group[ends[:, 0]], ends[:, 2]
+        settled: npt.NDArray[np.bool_] = ((groups.live[group] & self.paths.cuts_of[p]) != 0).any(axis=1)
+        if self.may_end:
+            settled |= groups.complete[group] & self.paths.may_end[p]
+        return settled & (group >= 0)
+
     def _has_easy_way(self, place: Place, p: int, token: int) -> bool:
-        """Whether a boundary may lie behind the token, or some easy token follow it."""
+        """Whether a boundary may lie behind the token, or some token follow it that surely can be continued."""
         if self.is_settled(place.heads, p):
             return True
-        _, easy, _ = place.look(self.walks, self.paths)
-        row0, row1 = self.paths.rows(p)
-        if (easy & row1).any():
+        ways = self._ways(place, p)
+        if ways.has_boundary:
             return True
-        good = easy & row0
-        words = np.flatnonzero(good)
-        for word in words[:QUICK_TRIES].tolist():
-            value = int(good[word])
-            if not self.pairs.is_bad(token, 32 * word + (value & -value).bit_length() - 1):
-                return True
-        return bool(len(words)) and bool((good & ~self.pairs.bad_right(token)).any())
+        is_bad = self.pairs.is_bad
+        if not all(is_bad(token, follower) for follower in ways.good[:QUICK_TRIES].tolist()):
+            return True
+        rest = ways.good[QUICK_TRIES:]
+        if not len(rest):
+            return False
+        row = self.pairs.bad_right(token)
+        return bool((row[rest >> 5] >> (rest & 31).astype(np.uint32) & 1 == 0).any())
 
-    def _hard_ways(self, place: Place, p: int, token: int) -> Iterator[Node]:
-        """Where hard tokens that may follow lead to."""
+    def _ways(self, place: Place, p: int) -> Ways:
         ways = place.ways.get(p)
         if ways is None:
             ways = place.ways[p] = self._make_ways(place, p)
-        for bit, follower, node in ways:
+        return ways
+
+    def _make_ways(self, place: Place, p: int) -> Ways:
+        easy, hard = place.look(self.walks, self.paths)
+        row0, row1 = self.paths.rows(p)
+        has_boundary = bool((easy & row1).any())
+        good = ids_of(easy & row0)
+        if not len(hard):
+            return Ways(good, has_boundary, [])
+        groups = place.hard_groups(self.walks)
+        ends = self.paths.ends_of_all(p, hard)
+        ends = ends[groups.group[ends[:, 0]] >= 0]
+        settled = self.settled_rows(place, ends)
+        has_boundary |= bool((ends[settled, 1] == 1).any())
+        good = np.concatenate([good, hard[ends[settled, 0]]])
+        ids, group = hard.tolist(), groups.group.tolist()
+        ways = [
+            (bit, ids[index], (groups.heads[group[index]], after, ids[index]))
+            for index, bit, after in ends[~settled].tolist()
+        ]
+        return Ways(good, has_boundary, ways)
+
+    def _hard_ways(self, place: Place, p: int, token: int) -> Iterator[Node]:
+        """Where tokens that may follow, and of which more must be known, lead to."""
+        for bit, follower, node in self._ways(place, p).open:
             if bit or not self.pairs.is_bad(token, follower):
                 yield node
-
-    def _make_ways(self, place: Place, p: int) -> list[tuple[int, int, Node]]:
-        """(bit, token, where it leads) for each hard token that can be read behind a place."""
-        _, _, hard = place.look(self.walks, self.paths)
-        if not len(hard):
-            return []
-        group_of: list[Heads] = [()] * len(hard)
-        for heads, indices in place.hard_groups(self.walks):
-            for index in indices.tolist():
-                group_of[index] = heads
-        ids = hard.tolist()
-        return [
-            (bit, ids[index], (group_of[index], after, ids[index]))
-            for index, bit, after in self.paths.ends_of_all(p, hard).tolist()
-            if group_of[index]
-        ]
 
     # --- bytes ----------------------------------------------------------------------------------------------------
 

@@ -83,7 +83,8 @@ def byte_automaton(
     if added:
         holds = {name: tuple(bool(flags[one]) for one in examples) for name, flags in letters.items()}
         automata.insert(0, split_at_added(added_program(added), holds, len(examples)))
-    found = over_bytes(_composed(automata, len(examples)), atom_of_code_point)
+    pieces = [joins is not None and bool(joins.has_piece[example]) for example in examples]
+    found = over_bytes(_composed(automata, len(examples)), atom_of_code_point, pieces)
     return _behind_bytes(found, on_bytes, engine) if on_bytes else found
 
 

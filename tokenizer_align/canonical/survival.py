@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..engine import Engine, Heads
-from .constraint_walks import ConstraintWalks, Group
-from .search import MAX_MEMO, PairsLike, Search
+from .constraint_walks import ConstraintWalks, set_bits
+from .search import MAX_MEMO, PairsLike, Place, Search
 from .token_paths import Ids, Row, States, TokenPaths
 
 
@@ -52,38 +52,32 @@ class Survival:
 
     def _make_kept(self, heads: Heads, states: States) -> tuple[Row, Row]:
         place = self.full.place(heads)
-        _, easy, hard = place.look(self.walks, self.paths)
+        easy, hard = place.look(self.walks, self.paths)
         kept = np.zeros(len(easy), np.uint32), np.zeros(len(easy), np.uint32)
         for p in states:
             for bit, row in enumerate(self.paths.rows(p)):
-                np.bitwise_or(kept[bit], row & easy, out=kept[bit])
+                kept[bit][:] |= row & easy
         if len(hard):
-            group_of = np.full(len(hard), -1, np.int32)
-            groups = place.hard_groups(self.walks)
-            for g, (_, indices) in enumerate(groups):
-                group_of[indices] = g
-            for p in states:
-                self._keep_hard(hard, groups, group_of, self.paths.ends_of_all(p, hard), kept)
+            ends = np.concatenate([self.paths.ends_of_all(p, hard) for p in states])
+            ends = ends[place.hard_groups(self.walks).group[ends[:, 0]] >= 0]
+            alive = self.full.settled_rows(place, ends)
+            self._decide(place, ends, alive)
+            for bit in (0, 1):
+                set_bits(kept[bit], hard[ends[alive & (ends[:, 1] == bit), 0]])
         return kept
 
-    def _keep_hard(
-        self, hard: Ids, groups: list[Group], group_of: Ids, ends: npt.NDArray[np.int32], kept: tuple[Row, Row]
-    ) -> None:
-        """Set the bits of hard tokens that survive; ends: int32[n, 3], see `TokenPaths.ends_of_all`."""
-        ends = ends[group_of[ends[:, 0]] >= 0]
-        if not len(ends):
+    def _decide(self, place: Place, ends: npt.NDArray[np.int32], alive: npt.NDArray[np.bool_]) -> None:
+        """Decide the rows of `ends` that are not known to be alive; those of one group and state together."""
+        open_rows = np.flatnonzero(~alive)
+        if not len(open_rows):
             return
-        keys = group_of[ends[:, 0]].astype(np.int64) * self.paths.pre_tokens.n_states + ends[:, 2]
-        order = np.argsort(keys, kind="stable")
-        starts = np.flatnonzero(np.concatenate([[True], np.diff(keys[order]) != 0])).tolist()
-        for first, last in zip(starts, [*starts[1:], len(order)], strict=True):
-            rows = ends[order[first:last]]
-            heads, p = groups[int(group_of[rows[0, 0]])][0], int(rows[0, 2])
-            tokens = hard[rows[:, 0]]
-            alive = self.survivors(heads, p, tokens)
-            for bit in (0, 1):
-                ids = tokens[alive & (rows[:, 1] == bit)]
-                np.bitwise_or.at(kept[bit], ids >> 5, np.uint32(1) << (ids & 31).astype(np.uint32))
+        groups, hard = place.hard_groups(self.walks), place.look(self.walks, self.paths)[1]
+        together: dict[tuple[int, int], list[int]] = {}
+        group_of, state_of = groups.group[ends[open_rows, 0]].tolist(), ends[open_rows, 2].tolist()
+        for row, g, p in zip(open_rows.tolist(), group_of, state_of, strict=True):
+            together.setdefault((g, p), []).append(row)
+        for (g, p), rows in together.items():
+            alive[rows] = self.survivors(groups.heads[g], p, hard[ends[rows, 0]])
 
     # --- single tokens --------------------------------------------------------------------------------------------
 

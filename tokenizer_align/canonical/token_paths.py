@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..trie import Trie
-from .path_kernels import ANYWHERE, BEHIND_WHOLE, NOWHERE, token_ends, token_rows, tokens_into
+from .path_kernels import ANYWHERE, BEHIND_WHOLE, NEVER, NOWHERE, ORDINARY, WHOLE, may_stop, token_ends, token_rows, tokens_into
 
 Row = npt.NDArray[np.uint32]  # uint32[n_words], token t is bit t & 31 of word t >> 5
 Ids = npt.NDArray[np.int32]
@@ -59,18 +59,23 @@ class TokenPaths:
         lengths = np.fromiter((len(data or b"") for data in token_bytes), np.int64, len(token_bytes))
         self.text_start: npt.NDArray[np.int64] = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
         self.text = np.frombuffer(b"".join(data or b"" for data in token_bytes), np.uint8)
-        self._never = np.zeros(self.n_words, np.uint32) if never is None else never
         self.stops = np.full(pre_tokens.n_states, ANYWHERE, np.uint8)
         self.stops[pre_tokens.whole] = BEHIND_WHOLE
         self.stops[pre_tokens.inside] = NOWHERE
-        self.whole = np.zeros(len(token_bytes), np.bool_)
-        self.whole[pre_tokens.whole_ids] = True
+        self.kinds = np.full(len(token_bytes), ORDINARY, np.uint8)
+        self.kinds[pre_tokens.whole_ids] = WHOLE
+        if never is not None:
+            self.kinds[np.unpackbits(never.view(np.uint8), bitorder="little")[: len(token_bytes)] == 1] = NEVER
         self._rows: dict[int, tuple[Row, Row]] = {}
         self._ends: dict[tuple[int, int], tuple[tuple[int, int], ...]] = {}
         self._after: dict[tuple[States, bytes], States] = {}
         self._steps: dict[tuple[int, int], tuple[tuple[int, int], ...]] = {}
         self.cuts, self.weak_cuts = self._find_cuts()
         self.ends = [bool(end) for end in pre_tokens.ends]
+        self.cuts_of: npt.NDArray[np.uint64] = np.array(
+            [[cuts >> (64 * i) & (2**64 - 1) for i in range(4)] for cuts in self.cuts], np.uint64
+        )
+        self.may_end: npt.NDArray[np.bool_] = np.array(pre_tokens.ends, np.bool_)
         self.cut_words = self._cut_words()
         self.poor = self._poor_tokens()
 
@@ -118,7 +123,7 @@ class TokenPaths:
         trie, automaton = self._trie, self.pre_tokens
         tokens_into(
             automaton.first, automaton.arcs, np.flatnonzero(self.stops != NOWHERE), trie.byte, trie.end, trie.depth,
-            trie.token_start, trie.token_ids, stops, self.whole, poor,
+            trie.token_start, trie.token_ids, stops, self.kinds, poor,
         )  # fmt: skip
         return poor
 
@@ -130,8 +135,6 @@ class TokenPaths:
         if found is None:
             row0, row1 = np.zeros(self.n_words, np.uint32), np.zeros(self.n_words, np.uint32)
             self._run_rows(p, self.stops, row0, row1)
-            row0 &= ~self._never
-            row1 &= ~self._never
             if len(self._rows) >= MAX_ROWS:
                 self._rows.clear()
             found = self._rows[p] = (row0, row1)
@@ -141,7 +144,7 @@ class TokenPaths:
         trie, automaton = self._trie, self.pre_tokens
         is_whole = token_rows(
             automaton.first, automaton.arcs, p, trie.byte, trie.end, trie.depth, trie.token_start, trie.token_ids,
-            stops, self.whole, row0, row1,
+            stops, self.kinds, row0, row1,
         )  # fmt: skip
         assert is_whole, "more guesses than any known pre-tokenizer makes"
 
@@ -149,24 +152,18 @@ class TokenPaths:
         """(bit, state) for each way to read a token from a state as one piece."""
         found = self._ends.get((p, token))
         if found is None:
-            here: list[tuple[int, int]] = []
-            if not self.is_never(token):
-                data = self.text[self.text_start[token] : self.text_start[token + 1]].tolist()
-                here = list(self.step(p, data[0])) if data else []
-                for byte in data[1:]:
-                    here = list(
-                        dict.fromkeys((b, after) for b, at in here for bit, after in self.step(at, byte) if not bit)
-                    )
-            wanted = BEHIND_WHOLE if self.whole[token] else ANYWHERE
-            found = tuple((bit, after) for bit, after in here if self.stops[after] == wanted)
+            data = self.text[self.text_start[token] : self.text_start[token + 1]].tolist()
+            here = list(self.step(p, data[0])) if data else []
+            for byte in data[1:]:
+                here = list(
+                    dict.fromkeys((b, after) for b, at in here for bit, after in self.step(at, byte) if not bit)
+                )
+            kind = self.kinds[token]
+            found = tuple((bit, after) for bit, after in here if may_stop(self.stops[after], kind))
             if len(self._ends) > 1 << 18:
                 self._ends.clear()
             self._ends[p, token] = found
         return found
-
-    def is_never(self, token: int) -> bool:
-        """Whether the tokenizer never writes this token."""
-        return bool(self._never[token >> 5] >> np.uint32(token & 31) & np.uint32(1))
 
     def ends_of_all(self, p: int, tokens: Ids) -> npt.NDArray[np.int32]:
         """int32[n, 3]: (index into tokens, bit, state) for each way to read each token."""
@@ -174,7 +171,7 @@ class TokenPaths:
         out = np.zeros((4 * len(tokens) + 16, 3), np.int32)
         while True:
             n = token_ends(
-                automaton.first, automaton.arcs, p, tokens, self.text_start, self.text, self.stops, self.whole, out
+                automaton.first, automaton.arcs, p, tokens, self.text_start, self.text, self.stops, self.kinds, out
             )
             if n <= len(out):
                 return out[:n]

@@ -2,12 +2,13 @@
 
 Within a character the bit of its first byte is known, the atom is not: a state is what may still come, a table of 64
 continuations. Tables that are equal are one state, whatever automaton states and lead bytes they came from, so a few
-hundred do. Overlong forms and surrogates lead nowhere. A character that leads to tagged states is one no token may end
-in, so those have tables of their own.
+hundred do. Overlong forms and surrogates lead nowhere. No token may end in a character that leads to tagged states or
+that is a piece of its own, so those have tables of their own.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,8 +37,10 @@ class ByteAutomaton:
 _N_BLOCKS = 0x110000 // _BLOCK
 
 
-def over_bytes(automaton: Transducer, atom_of_code_point: npt.NDArray[np.int16]) -> ByteAutomaton:
-    """The automaton that reads the bytes of the code points' UTF-8.
+def over_bytes(
+    automaton: Transducer, atom_of_code_point: npt.NDArray[np.int16], pieces: Sequence[bool] = ()
+) -> ByteAutomaton:
+    """The automaton that reads the bytes of the code points' UTF-8; `pieces`: atoms that are never cut.
 
     Between characters the states are those of `automaton`, with the same numbers; those within one follow.
     """
@@ -47,17 +50,21 @@ def over_bytes(automaton: Transducer, atom_of_code_point: npt.NDArray[np.int16])
         list(automaton.ends),
         list(automaton.tags),
     )
-    _add_characters(found, automaton, atom_of_code_point, is_tagged=False)
-    if any(automaton.tags):
-        _add_characters(found, automaton, atom_of_code_point, is_tagged=True)
+    _add_characters(found, automaton, atom_of_code_point, pieces, is_tagged=False)
+    if any(automaton.tags) or any(pieces):
+        _add_characters(found, automaton, atom_of_code_point, pieces, is_tagged=True)
     return found
 
 
 def _add_characters(
-    found: ByteAutomaton, automaton: Transducer, atom_of_code_point: npt.NDArray[np.int16], is_tagged: bool
+    found: ByteAutomaton,
+    automaton: Transducer,
+    atom_of_code_point: npt.NDArray[np.int16],
+    pieces: Sequence[bool],
+    is_tagged: bool,
 ) -> None:
-    """Add what lies within the characters that lead to tagged states, or to the others."""
-    sets, set_of = _target_sets(automaton, is_tagged)
+    """Add what lies within the characters that are never cut, or within the others."""
+    sets, set_of = _target_sets(automaton, pieces, is_tagged)
     n_before = len(found.arcs) - 1  # nodes are numbered from 1
     blocks, block_of = _distinct(atom_of_code_point.reshape(_N_BLOCKS, _BLOCK))
     # Rows of `set_of` are (state, bit); atom -1 is the last column, of empty sets.
@@ -129,14 +136,17 @@ def _grouped(ends_in: Ints, block_of: Ints, first: int) -> Ints:
     return nodes.reshape(len(ends_in), -1, _BLOCK)
 
 
-def _target_sets(automaton: Transducer, is_tagged: bool) -> tuple[list[tuple[int, ...]], Ints]:
+def _target_sets(
+    automaton: Transducer, pieces: Sequence[bool], is_tagged: bool
+) -> tuple[list[tuple[int, ...]], Ints]:
     """(sets of tagged or of other states, set_of: int64[2 * state + bit, atom or the missing one]); set 0 is empty."""
+    whole = [*pieces, *([False] * (automaton.n_symbols - len(pieces)))]
     number: dict[tuple[int, ...], int] = {(): 0}
     set_of = np.zeros((2 * len(automaton.arcs), automaton.n_symbols + 1), np.int64)
     for state, row in enumerate(automaton.arcs):
         for atom, pairs in enumerate(row):
             for bit in (0, 1):
-                targets = tuple(q for one, q in pairs if one == bit and is_tagged == bool(automaton.tags[q]))
+                targets = tuple(q for one, q in pairs if one == bit and is_tagged == (whole[atom] or bool(automaton.tags[q])))
                 set_of[2 * state + bit, atom] = number.setdefault(targets, len(number))
     return list(number), set_of
 

@@ -33,19 +33,22 @@ class Joins:
 
     class_of: int16[0x110000]: the class of each code point.
     joined: bool[n_classes, n_classes]: whether a merge joins left and right.
+    has_piece: bool[0x110000]: code points that are a piece; the others are spelled byte by byte.
     """
 
     class_of: npt.NDArray[np.int16]
     joined: npt.NDArray[np.bool_]
+    has_piece: npt.NDArray[np.bool_]
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 over both arrays."""
-        return hashlib.sha256(self.class_of.tobytes() + self.joined.tobytes()).hexdigest()
+        """SHA-256 over the arrays."""
+        arrays = (self.class_of, self.joined, self.has_piece)
+        return hashlib.sha256(b"".join(array.tobytes() for array in arrays)).hexdigest()
 
     def sets(self) -> list[npt.NDArray[np.bool_]]:
-        """The code points of each class."""
-        return [self.class_of == i for i in range(len(self.joined))]
+        """The code points of each class, and those that are a piece."""
+        return [*(self.class_of == i for i in range(len(self.joined))), self.has_piece]
 
     def automaton(self, examples: Sequence[int]) -> Transducer:
         """The automaton over atoms, each given by one of its code points."""
@@ -67,7 +70,10 @@ def joins_of(rules: TokenizationRules, token_bytes: Sequence[bytes | None]) -> J
     class_of[_BLANKS[1]] = class_of[_BLANKS[0]]
     joined = np.zeros((1 + len(number), 1 + len(number)), np.bool_)
     joined[class_of[pairs[:, 0]], class_of[pairs[:, 1]]] = True
-    return Joins(class_of, joined)
+    has_piece = np.zeros(N_CODE_POINTS, np.bool_)
+    has_piece[rules.initial[:, 0]] = True
+    has_piece[_BLANKS[1]] = has_piece[_BLANKS[0]]
+    return Joins(class_of, joined, has_piece)
 
 
 def _joined_code_points(merges: npt.NDArray[np.int32], token_bytes: Sequence[bytes | None]) -> npt.NDArray[np.int64]:
