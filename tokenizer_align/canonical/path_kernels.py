@@ -25,7 +25,8 @@ def may_stop(stop, kind):  # type: ignore[no-untyped-def]
 def token_rows(first, arcs, start, trie_byte, trie_end, trie_depth, token_start, token_ids, stops, kinds, row0, row1):  # type: ignore[no-untyped-def]
     """The tokens that can be read from a state, by the bit of their first byte, into row0 and row1: uint32[n_words].
 
-    stops: uint8[n_states], see `may_stop`; kinds: uint8[n_rows]. Returns False where more than MAX_GUESSES guesses were alive.
+    stops: uint8[n_states], see `may_stop`; kinds: uint8[n_rows]. Returns False where more than MAX_GUESSES guesses were
+    alive.
     """
     depth = 0
     for node in range(trie_depth.shape[0]):

@@ -14,7 +14,18 @@ import numpy as np
 import numpy.typing as npt
 
 from ..trie import Trie
-from .path_kernels import ANYWHERE, BEHIND_WHOLE, NEVER, NOWHERE, ORDINARY, WHOLE, may_stop, token_ends, token_rows, tokens_into
+from .path_kernels import (
+    ANYWHERE,
+    BEHIND_WHOLE,
+    NEVER,
+    NOWHERE,
+    ORDINARY,
+    WHOLE,
+    may_stop,
+    token_ends,
+    token_rows,
+    tokens_into,
+)
 
 Row = npt.NDArray[np.uint32]  # uint32[n_words], token t is bit t & 31 of word t >> 5
 Ids = npt.NDArray[np.int32]

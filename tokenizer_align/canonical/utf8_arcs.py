@@ -136,9 +136,7 @@ def _grouped(ends_in: Ints, block_of: Ints, first: int) -> Ints:
     return nodes.reshape(len(ends_in), -1, _BLOCK)
 
 
-def _target_sets(
-    automaton: Transducer, pieces: Sequence[bool], is_tagged: bool
-) -> tuple[list[tuple[int, ...]], Ints]:
+def _target_sets(automaton: Transducer, pieces: Sequence[bool], is_tagged: bool) -> tuple[list[tuple[int, ...]], Ints]:
     """(sets of tagged or of other states, set_of: int64[2 * state + bit, atom or the missing one]); set 0 is empty."""
     whole = [*pieces, *([False] * (automaton.n_symbols - len(pieces)))]
     number: dict[tuple[int, ...], int] = {(): 0}
@@ -146,7 +144,9 @@ def _target_sets(
     for state, row in enumerate(automaton.arcs):
         for atom, pairs in enumerate(row):
             for bit in (0, 1):
-                targets = tuple(q for one, q in pairs if one == bit and is_tagged == (whole[atom] or bool(automaton.tags[q])))
+                targets = tuple(
+                    q for one, q in pairs if one == bit and is_tagged == (whole[atom] or bool(automaton.tags[q]))
+                )
                 set_of[2 * state + bit, atom] = number.setdefault(targets, len(number))
     return list(number), set_of
 
