@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from ..engine import Engine, Heads
 from .constraint_walks import ConstraintWalks, set_bits
-from .search import MAX_MEMO, PairsLike, Place, Search
+from .search import MAX_PLACE_BYTES, PairsLike, Place, Search
 from .token_paths import Ids, Row, States, TokenPaths
 
 
@@ -20,6 +20,7 @@ class Survival:
     def __init__(self, engine: Engine, paths: TokenPaths, pairs: PairsLike) -> None:
         self.engine, self.paths, self.pairs = engine, paths, pairs
         self.lock = threading.RLock()
+        self._max_rows = max(256, MAX_PLACE_BYTES // (8 * paths.n_words))
         engine.keepers.add(self)
         self.drop()
 
@@ -45,7 +46,7 @@ class Survival:
         with self.lock:
             found = self._kept.get((heads, states))
             if found is None:
-                if len(self._kept) >= MAX_MEMO // 16:
+                if len(self._kept) >= self._max_rows:
                     self._kept.clear()
                 found = self._kept[heads, states] = self._make_kept(heads, states)
             return found
@@ -99,7 +100,7 @@ class Survival:
             return np.zeros(len(tokens), np.bool_)
         rows = self._shallow.get((shallow, p))
         if rows is None:
-            if len(self._shallow) >= MAX_MEMO // 16:
+            if len(self._shallow) >= self._max_rows:
                 self._shallow.clear()
             rows = self._shallow[shallow, p] = np.zeros((2, self.paths.n_words), np.uint32)
         tried, alive = rows
