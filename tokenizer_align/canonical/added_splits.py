@@ -8,9 +8,10 @@ goes on to the steps of the pre-tokenizer.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import groupby
 
 from tokenizer_align.canonical.guessing import guess_splits
-from tokenizer_align.canonical.split_nodes import Alternatives, Characters, Sequence
+from tokenizer_align.canonical.split_nodes import Alternatives, Characters, Node, Sequence
 from tokenizer_align.canonical.split_programs import Program, compile_program
 from tokenizer_align.canonical.transducers import Transducer, explore
 
@@ -22,8 +23,21 @@ _GAP = 0
 
 def added_program(contents: Iterable[str]) -> Program:
     """The program that matches any of the contents, longer ones first; sets are named by their one character."""
-    words = sorted(set(contents), key=lambda content: (-len(content), content))
-    return compile_program(Alternatives(tuple(Sequence(tuple(map(Characters, word))) for word in words)))
+    return compile_program(_trie(sorted(set(contents)), 0))
+
+
+def _trie(words: list[str], depth: int) -> Node:
+    """What may follow the first `depth` characters, which the words share: going on is tried before stopping."""
+    ways: list[Node] = []
+    for letter, group in groupby((word for word in words if len(word) > depth), key=lambda word: word[depth]):
+        some = list(group)
+        first, last = some[0], some[-1]  # sorted: what these two share, all do
+        shared = next((i for i, pair in enumerate(zip(first, last, strict=False)) if len({*pair}) > 1), len(first))
+        head = [Characters(letter), *map(Characters, first[depth + 1 : shared])]
+        ways.append(Sequence((*head, _trie(some, shared))))
+    if any(len(word) == depth for word in words):
+        ways.append(Sequence(()))
+    return Alternatives(tuple(ways))
 
 
 def split_at_added(program: Program, holds: Mapping[str, tuple[bool, ...]], n_atoms: int) -> Transducer:

@@ -119,11 +119,15 @@ def _merge(whole: Transducer) -> Transducer:
     names: dict[Hashable, int] = {}
     block = [names.setdefault(said, len(names)) for said in zip(whole.ends, whole.tags, strict=True)]
     n_blocks = len(names)
+    # Few sets of arcs occur, in many places: each is named once a round.
+    set_number: dict[Arcs, int] = {}
+    rows = [[set_number.setdefault(pairs, len(set_number)) for pairs in row] for row in whole.arcs]
     while True:
-        names = {}
-        refined = []
-        for state, row in enumerate(whole.arcs):
-            name = (block[state], tuple(frozenset((bit, block[target]) for bit, target in pairs) for pairs in row))
+        names, refined = {}, []
+        said: dict[Hashable, int] = {}
+        of_set = [said.setdefault(frozenset((bit, block[q]) for bit, q in pairs), len(said)) for pairs in set_number]
+        for state, numbers in enumerate(rows):
+            name = (block[state], *map(of_set.__getitem__, numbers))
             refined.append(names.setdefault(name, len(names)))
         block = refined
         if len(names) == n_blocks:
