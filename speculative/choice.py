@@ -75,6 +75,15 @@ class _Target:
         score = self._position.score(token_id) if self._scores is None else float(self._scores[token_id])
         return score - self.log_normalizer
 
+    @property
+    def is_model_elsewhere(self) -> bool:
+        """Whether p is the model's own distribution, whose scores are still on an accelerator."""
+        return self._scores is None and self.kept is None and self._position.is_elsewhere
+
+    def best_legal(self, legal: Bits) -> tuple[int, float]:
+        """Return the best legal token and log of the sum of exp of the legal scores, without fetching them."""
+        return self._position.best_legal(legal)
+
     def among(self, legal: Bits) -> tuple[Ids, Scores]:
         """Return the legal candidates and their scores; maybe none."""
         ids = np.flatnonzero(legal) if self.kept is None else self.kept[legal[self.kept]]
@@ -160,6 +169,9 @@ def _want(position: Position, history: History, key: NoiseKey, options: DecodeOp
 
 def _choose_legal(target: _Target, legal: Bits, key: NoiseKey, options: DecodeOptions) -> _LegalChoice:
     """Choose among these legal tokens; where truncation left none of them, truncate the masked distribution instead."""
+    if target.is_model_elsewhere and not options.do_sample and not options.truncates:
+        token, log_sum = target.best_legal(legal)
+        return _LegalChoice(token, min(1.0, math.exp(log_sum - target.log_normalizer)))
     ids, scores = target.among(legal)
     mass = min(1.0, math.exp(log_sum_exp(scores) - target.log_normalizer)) if len(ids) else 0.0
     is_fallback = not len(ids)

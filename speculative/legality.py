@@ -9,7 +9,7 @@ matter.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -50,6 +50,27 @@ class LegalSet:
     def may_take(self, token_id: int) -> bool:
         """Whether a token may be drafted: legal here, and no end id; nothing changes."""
         return token_id not in self.end_ids and 0 <= token_id < self._n_rows and self.matcher.accepts(token_id)
+
+    def foresee(self, ids: Sequence[int]) -> None:
+        """Make the masks here and behind each of these tokens, as far as they are legal, while there is time for it.
+
+        They are kept with the constraint, so that `bits` finds them. The matcher is left as it was.
+        """
+        started = time.perf_counter()
+        taken = 0
+        try:
+            for token in ids:
+                self.matcher.mask()
+                if not self.may_take(token):
+                    return
+                self.matcher.advance(token)
+                taken += 1
+            if self.matcher.can_continue() or not taken:
+                self.matcher.mask()
+        finally:
+            if taken:
+                self.matcher.rollback(taken)
+            self.mask_s += time.perf_counter() - started
 
     def bits(self) -> npt.NDArray[np.bool_]:
         """Return which tokens the constraint allows, bool[n_rows]."""

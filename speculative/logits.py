@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from speculative.device_masks import MaskSender, mask_logits
 from speculative.sampling import log_sum_exp
 from tokenizer_align.errors import DominoError
 
@@ -34,6 +35,7 @@ class PassLogits:
         self._logits = logits
         self._array: npt.NDArray[np.float32] | None = None
         self._tops: Tops | None = None
+        self._sender: MaskSender | None = None
         if in_place:
             self._array = logits.to(torch.float32).cpu().numpy()
         else:
@@ -53,6 +55,27 @@ class PassLogits:
             return np.asarray(self._array[row, column], dtype=np.float32)
         fetched: npt.NDArray[np.float32] = self._logits[row, column].float().cpu().numpy()
         return fetched
+
+    @property
+    def is_elsewhere(self) -> bool:
+        """Whether a row of scores has to be fetched to be read."""
+        return self._array is None
+
+    def score(self, row: int, column: int, token_id: int) -> float:
+        """Return one token's score."""
+        return float(self._logits[row, column, token_id])
+
+    def best_legal(self, row: int, column: int, mask: npt.NDArray[np.uint32]) -> tuple[int, float, float]:
+        """Return the best of the tokens in a packed mask, its score, and log of the sum of exp of all their scores.
+
+        The mask goes to the logits (16 kB at 129k tokens), not the row of scores (0.5 MB) to the mask.
+        """
+        if self._sender is None:
+            self._sender = MaskSender(self._logits.device, len(mask))
+        scores = self._logits[row, column].float().clone()[None, None]
+        mask_logits(scores[0], self._sender.send([mask]))
+        tops = find_tops(scores)
+        return tops.ids[0][0], tops.scores[0][0], tops.log_normalizers[0][0]
 
     def best(self, row: int, column: int) -> tuple[int, float]:
         """Return the lowest id among the highest scores, and that score (not a number if any score is none)."""
@@ -97,13 +120,14 @@ def find_tops(logits: Any) -> Tops:
 class Position:
     """The model's scores at one place of one row, each number computed when first asked for."""
 
-    __slots__ = ("_column", "_logits", "_lse", "_row", "_scores", "best", "best_score")
+    __slots__ = ("_column", "_known", "_logits", "_lse", "_row", "_scores", "best", "best_score")
 
     def __init__(self, logits: PassLogits, row: int, column: int) -> None:
         self._logits, self._row, self._column = logits, row, column
         self._scores: npt.NDArray[np.float32] | None = None
         self._lse: float | None = None
         self.best, self.best_score = logits.best(row, column)
+        self._known = {self.best: self.best_score}
 
     def check(self, step: int) -> None:
         """Raise DominoError unless the best score is a finite number."""
@@ -115,8 +139,29 @@ class Position:
             )
 
     def score(self, token_id: int) -> float:
-        """Return one token's score; that of the best costs nothing."""
-        return self.best_score if token_id == self.best else float(self.scores[token_id])
+        """Return one token's score; those of the best, and of the best legal one, cost nothing."""
+        found = self._known.get(token_id)
+        if found is None:
+            is_fetched = self._scores is not None or not self._logits.is_elsewhere
+            found = (
+                float(self.scores[token_id]) if is_fetched else self._logits.score(self._row, self._column, token_id)
+            )
+            self._known[token_id] = found
+        return found
+
+    @property
+    def is_elsewhere(self) -> bool:
+        """Whether the scores have to be fetched to be read, and were not yet."""
+        return self._scores is None and self._logits.is_elsewhere
+
+    def best_legal(self, legal: npt.NDArray[np.bool_]) -> tuple[int, float]:
+        """Return the best legal token, found where the scores are, and log of the sum of exp of all legal scores."""
+        packed = np.packbits(legal, bitorder="little")
+        mask: npt.NDArray[np.uint32] = np.zeros((len(legal) + 31) // 32, np.uint32)
+        mask.view(np.uint8)[: len(packed)] = packed
+        token, score, log_sum = self._logits.best_legal(self._row, self._column, mask)
+        self._known[token] = score
+        return token, log_sum
 
     @property
     def scores(self) -> npt.NDArray[np.float32]:

@@ -133,7 +133,11 @@ class _Batches:
         parents = None if all(row.run.is_chain for row in rows) else [row.run.parents for row in rows]
         block = columns.block([row.head for row in rows], [row.run.token_ids for row in rows], parents)
         started = time.perf_counter()
-        logits = PassLogits(self._runner.run(block, cache), in_place=self._reads_all)
+        launched = self._runner.run(block, cache)
+        if self._runner.device.type == "cuda":  # the pass runs on its own: there is time until its logits are asked for
+            for row in rows:
+                row.foresee()
+        logits = PassLogits(launched, in_place=self._reads_all)
         elapsed = time.perf_counter() - started
         if logits.n_rows != self._vocabulary.n_rows:
             raise VocabularyError(

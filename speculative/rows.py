@@ -115,6 +115,11 @@ class Row:
         self.run = tree.run(nodes) if tree is not None and nodes else Run()
         self.accepted_sources = []
 
+    def foresee(self) -> None:
+        """While the pass runs elsewhere, make the masks along the first branch of what it verifies."""
+        if self.legal is not None:
+            self.legal.foresee(self.run.first_branch())
+
     def verify(self, logits: PassLogits, batch_row: int, near_tie: float | None) -> tuple[int, ...] | None:
         """Decide tokens along the draft for as long as the choices agree with it.
 

@@ -137,6 +137,16 @@ class Run:
         """Whether every token follows the one before it, so that plain causal attention does."""
         return all(parent == place - 1 for place, parent in enumerate(self.parents))
 
+    def first_branch(self) -> list[int]:
+        """The tokens on the way from the root on, always to the first child."""
+        ids: list[int] = []
+        last = -1
+        for place, parent in enumerate(self.parents):
+            if parent == last:
+                ids.append(self.token_ids[place])
+                last = place
+        return ids
+
     def child(self, place: int, token_id: int) -> int | None:
         """The place of a token's node below another one (-1: the root); None if it was not drafted."""
         for at in range(place + 1, len(self.parents)):
