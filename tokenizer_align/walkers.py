@@ -97,12 +97,12 @@ class Walkers:
         with self.lock:
             while self._n_waiting:
                 self._left.wait()
-            self._n_walking += 1
             taken = [self._free.pop() if self._free else Walker() for _ in range(n_walkers)]
             for walker in taken:
                 while walker.capacity < n_heads:
                     walker.grow()
                 walker.refresh(tables)
+            self._n_walking += 1  # last, so that an interrupt before leaves nobody waiting
             return taken
 
     def give(self, taken: list[Walker]) -> None:
@@ -121,9 +121,11 @@ class Walkers:
         """Wait until nothing walks; the caller holds the lock, and while it does, no walk begins."""
         if self._n_walking:
             self._n_waiting += 1
-            while self._n_walking:
-                self._left.wait()
-            self._n_waiting -= 1
+            try:
+                while self._n_walking:
+                    self._left.wait()
+            finally:
+                self._n_waiting -= 1
             if not self._n_waiting:
                 self._left.notify_all()
 

@@ -24,6 +24,8 @@ _NEEDS = {  # keyword -> keywords without which it says nothing
     "maxContains": ("contains",),
     "contentSchema": ("contentMediaType",),
 }
+# Keywords that only some drafts know, and that assert nothing.
+_NAMING = frozenset(("id", "$id", "$anchor", "definitions", "$defs", "examples", "$comment", "readOnly", "writeOnly"))
 # Words of OpenAPI, of Pydantic and of form builders that only look like misspelt keywords.
 _FOREIGN = frozenset(
     ("nullable", "discriminator", "example", "xml", "externalDocs", "default", "enumNames", "strict", "name")
@@ -109,6 +111,7 @@ def misspelt(document: Document) -> list[Problem]:
         for pointer, schema in document.at.items()
         if isinstance(schema, dict)
         for problem in _unknown(document, pointer, schema)
+        if problem.keyword not in _NAMING
     ]
 
 
