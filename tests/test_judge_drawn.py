@@ -70,13 +70,18 @@ def draw_unigram(draw: random.Random) -> Any:
 
 
 def train(tokenizer: Any, trainer: Any, draw: random.Random) -> None:
-    """Train in place, and add some tokens that are ordinary text."""
+    """Train in place, disturb the merges, and add some tokens that are ordinary text."""
     from tokenizers import AddedToken, Tokenizer
 
     trainer.show_progress = False
     tokenizer.train_from_iterator(canonical_texts(200, draw.randrange(1000)), trainer)
     data = json.loads(tokenizer.to_str())
     data["added_tokens"] = [token for token in data["added_tokens"] if not token["content"].startswith("<0x")]
+    if draw.random() < 0.6:  # some merges out of order: ranks that do not rise, tokens that merging never gives
+        merges = data["model"]["merges"]
+        for _ in range(len(merges) // 5):
+            a, b = draw.randrange(len(merges)), draw.randrange(len(merges))
+            merges[a], merges[b] = merges[b], merges[a]
     tokenizer.__setstate__(Tokenizer.from_str(json.dumps(data)).__getstate__())
     n_added = draw.choice((0, 0, 2, 4))
     tokenizer.add_tokens([AddedToken(text, normalized=False, special=False) for text in draw.sample(ADDED, n_added)])

@@ -15,7 +15,7 @@ from tests.real.tokenizers import REAL_NAMES, real_vocabulary
 from tests.reference.plain_bpe import plain_bad_row, plain_encode, plain_is_bad_pair, plain_last_merges
 from tokenizer_align.canonical.pairs import Pairs
 from tokenizer_align.canonical.read_rules import rules_of_pieces, rules_of_ranks
-from tokenizer_align.canonical.rules import TokenizationRules
+from tokenizer_align.canonical.rules import AddedToken, TokenizationRules
 
 NO_BYTES = np.full(256, -1, np.int32)
 tokens = st.lists(st.text("abc", min_size=2, max_size=7), min_size=1, max_size=24, unique=True)
@@ -137,6 +137,13 @@ def test_tokens_found_only_as_whole_pre_tokens_are_told() -> None:
     assert pairs.whole_only == {5}
     assert pairs.encode_pre_token(b"abcb") == [5]
     assert pairs.encode_pre_token(b"abcba") == [0, 3, 1, 0]
+
+
+def test_a_token_with_the_bytes_of_an_added_one_is_never_found() -> None:
+    ranks = {b"a": 0, b"b": 1, b"c": 2, b"bc": 3, b"ab": 4, b"abcb": 5}
+    rules = rules_of_ranks(ranks, "", {"abcb": AddedToken(6, special=False, is_text=True)})
+    pairs = Pairs(rules, [b"a", b"b", b"c", b"bc", b"ab", b"abcb", b"abcb"])
+    assert pairs.whole_only == frozenset() and bits(pairs.never) == {5}
 
 
 def test_byte_pieces_spell_only_characters_without_a_piece() -> None:

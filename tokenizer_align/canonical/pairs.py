@@ -172,11 +172,12 @@ class Pairs:
         matched_whole = [token.id for token in rules.added.values() if token.is_text and token.id < len(given)]
         given[matched_whole] = True
         given[[i for i in self.byte_pieces.impossible if i < len(given)]] = False
-        lost = np.flatnonzero(has_bytes & ~given)
-        whole_only = frozenset(int(i) for i in lost) if rules.ignore_merges else frozenset()
+        lost: list[int] = np.flatnonzero(has_bytes & ~given).tolist()
+        # Where an added token has the same bytes, it is found before pre-tokens are looked up.
+        matched = {token_bytes[i] for i in matched_whole}
+        whole_only = frozenset(i for i in lost if rules.ignore_merges and token_bytes[i] not in matched)
         never = np.zeros(32 * self.n_words, np.bool_)
-        if not rules.ignore_merges:
-            never[lost[lost < self.n_rows]] = True
+        never[[i for i in lost if i < self.n_rows and i not in whole_only]] = True
         packed = np.packbits(never, bitorder="little").view(np.uint32)
         packed.flags.writeable = False
         return packed, whole_only
