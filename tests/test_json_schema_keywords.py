@@ -10,7 +10,7 @@ import pytest
 
 from domino_py.constraints.schema import json_schema
 from domino_py.constraints.schema_keywords import KEYWORDS
-from tokenizer_align.errors import ConstraintError, UnsupportedSchema
+from tokenizer_align.errors import ConstraintError, EmptyLanguage, UnsupportedSchema
 
 _PATH = Path(__file__).resolve().parents[1] / "docs" / "keyword_table.py"
 _SPEC = importlib.util.spec_from_file_location("keyword_table", _PATH)
@@ -42,3 +42,13 @@ def test_every_keyword_has_a_row() -> None:
 def test_the_page_is_current() -> None:
     """If not: python docs/keyword_table.py"""
     assert keyword_table.PAGE.read_text(encoding="utf-8") == keyword_table.page()
+
+
+def test_a_number_that_is_a_multiple_of_one_may_have_zeros_behind_the_point() -> None:
+    """As beside any other divisor; it was taken for `"type": "integer"`, whose spelling has none."""
+    for divisor in (1, 5, 0.5):
+        number = json_schema({"type": "number", "multipleOf": divisor})
+        assert number.matches("75") and number.matches("75.0") and not number.matches("75.3")
+    assert not json_schema({"type": "integer", "multipleOf": 1}).matches("75.0")
+    with pytest.raises(EmptyLanguage):
+        json_schema({"type": "number", "multipleOf": 1, "not": {"type": "integer"}})

@@ -98,9 +98,8 @@ def number_set(
             excluded |= {Decimal(value) for value in schema["enum"] if json_type(value) == "number"}
         else:
             bounds = _outside(bounds, keyword, schema, draft)
-    if Decimal(1) in divisors:
+    if is_integer:
         divisors.discard(Decimal(1))
-        is_integer = True
     least = frozenset(d for d in not_divisors if not any(d != e and values_divide(d, e) for e in not_divisors))
     return NumberSet(bounds, is_integer, frozenset(divisors), is_fractional, least, frozenset(excluded))
 
