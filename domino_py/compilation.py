@@ -72,7 +72,7 @@ def compile(
     *,
     n_rows: int | None = None,
     eos_token_ids: int | Sequence[int] | None = None,
-    tokenization: str = "any",
+    tokenization: str = "aligned",
 ) -> Compiled:
     """Compile a constraint for a tokenizer, for engines that run their own decode loop.
 
@@ -93,7 +93,7 @@ def compile(
     return compiled_for(made, vocabulary, tokenization)
 
 
-def compiled_for(constraint: Constraint, vocabulary: Vocabulary, tokenization: str = "any") -> Compiled:
+def compiled_for(constraint: Constraint, vocabulary: Vocabulary, tokenization: str = "aligned") -> Compiled:
     """The cached compiled constraint. Raises InvalidOption for a tokenization law that is not there."""
     check_tokenization(tokenization)
     return compiled_cache.get(constraint, vocabulary, tokenization)

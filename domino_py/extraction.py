@@ -38,9 +38,10 @@ _DECIDING = (  # the options that can change an answer; the others change its sp
     "truncate",
     "exact",
     "tokenization",
+    "heal_prompt",
     "max_new_tokens",
 )
-_CALL_OPTIONS = ("max_new_tokens", "speculate", "tokenization", "seed", "measure")
+_CALL_OPTIONS = ("max_new_tokens", "speculate", "tokenization", "heal_prompt", "seed", "measure")
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from typing import Any
 from domino_py.arguments import check_model, constraints_for_rows
 from domino_py.compilation import check_tokenization, compiled_for
 from domino_py.constraints.base import Constraint
+from domino_py.healing import heal
 from domino_py.measures import report_of
 from domino_py.options import Options, resolve_options
 from domino_py.prompts import prompts_to_ids
@@ -30,7 +31,8 @@ class GenerationResult:
     """One generated text with its tokens and its report.
 
     `finish_reason` is "stop" (an end-of-sequence token), "complete" (nothing but the end could follow) or "length".
-    `token_ids` hold neither the prompt nor the end-of-sequence token.
+    `token_ids` hold neither the prompt nor the end-of-sequence token; with heal_prompt they begin with the prompt's
+    last bytes, which `text` does not.
     """
 
     text: str
@@ -63,6 +65,7 @@ class PreparedRow:
     max_new_tokens: int
     row: int = 0
     layout: Layout = DEFAULT_LAYOUT
+    front: bytes = b""  # of the prompt's tokens that were given back; they come again in front of the text
 
 
 def generate(
@@ -73,7 +76,8 @@ def generate(
     *,
     max_new_tokens: int | None = None,
     speculate: Any = "auto",
-    tokenization: str = "any",
+    tokenization: str = "aligned",
+    heal_prompt: bool = False,
     seed: int | None = None,
     measure: str = "light",
     **generation_options: Any,
@@ -84,7 +88,9 @@ def generate(
     `constraint` is a `Constraint`, a Python type, a schema dict, None (free text), or a list with one for each prompt.
     The text is complete and legal within `max_new_tokens` (default: 256, or what the model's context leaves), whatever
     the model says. `speculate` turns drafts on or off;
-    they change the speed, never the tokens. The same `seed` gives the same texts. `measure="full"` also measures what
+    they change the speed, never the tokens. `tokenization` is the law of docs/canonicality.md that the output's tokens
+    obey ("aligned", "canonical" or "any"); with `heal_prompt`, the prompt's last tokens are written anew where the text
+    would merge with them. The same `seed` gives the same texts. `measure="full"` also measures what
     takes another pass of the model. `generation_options` have the names and defaults of transformers' GenerationConfig
     (do_sample, temperature, top_k, top_p, min_p, typical_p, repetition_penalty, num_return_sequences, eos_token_id),
     and besides frequency_penalty, presence_penalty, truncate ("model" or "masked"), exact, max_draft and batch_size.
@@ -103,6 +109,7 @@ def generate(
         max_new_tokens=max_new_tokens,
         speculate=speculate,
         tokenization=tokenization,
+        heal_prompt=heal_prompt,
         seed=seed,
         measure=measure,
     )
@@ -131,13 +138,16 @@ def prepare_row(
 ) -> PreparedRow:
     """Compile the constraint and check that prompt and shortest legal text fit."""
     budget = _budget(len(prompt_ids), context_length(model), options, name)
-    compiled = None if constraint is None else compiled_for(constraint, vocabulary, options.tokenization)
+    front, healed = b"", constraint
+    if constraint is not None and options.heal_prompt:
+        prompt_ids, healed, front = heal(prompt_ids, constraint, vocabulary)
+    compiled = None if healed is None else compiled_for(healed, vocabulary, options.tokenization)
     if compiled is not None:
         matcher = compiled.matcher(prompt_ids)
         if matcher.min_tokens() > budget:
             text = matcher.shortest_completion().decode("utf-8", "replace")
             raise BudgetTooSmall(budget, matcher.min_tokens(), text)
-    return PreparedRow(prompt_ids, constraint, compiled, budget)
+    return PreparedRow(prompt_ids, constraint, compiled, budget, front=front)
 
 
 def _budget(n_prompt_tokens: int, longest: int | None, options: Options, name: str) -> int:
@@ -218,7 +228,7 @@ def _result(
 ) -> GenerationResult:
     ids = tuple(result.token_ids)
     return GenerationResult(
-        text=vocabulary.decode(ids).decode("utf-8", "replace"),
+        text=vocabulary.decode(ids)[len(row.front) :].decode("utf-8", "replace"),
         token_ids=ids,
         finish_reason=result.finish_reason,
         report=report_of(result, row.prompt_ids, vocabulary, options, model, row.constraint, row.compiled),

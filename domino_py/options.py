@@ -54,7 +54,9 @@ _RULES: dict[str, _Rule] = {
 }
 _END_IDS = "eos_token_id"
 KNOWN_OPTIONS = (*_RULES, _END_IDS)
-CALL_OPTIONS = ("max_new_tokens", "speculate", "tokenization", "seed", "measure", "constraint", "prompt")
+CALL_OPTIONS = (
+    *("max_new_tokens", "speculate", "tokenization", "heal_prompt", "seed", "measure", "constraint", "prompt"),
+)
 
 # Arguments of transformers' generate that are no options of GenerationConfig.
 _ARGUMENTS_OF_GENERATE = frozenset(
@@ -115,6 +117,7 @@ class Options:
     tokenization: str
     seed: int
     measure: Literal["light", "full"]
+    heal_prompt: bool
     eos_token_id: tuple[int, ...]
     notes: tuple[str, ...]
 
@@ -126,9 +129,10 @@ def resolve_options(
     max_new_tokens: Any = None,
     default_max_new_tokens: int = DEFAULT_MAX_NEW_TOKENS,
     speculate: Any = "auto",
-    tokenization: Any = "any",
+    tokenization: Any = "aligned",
     seed: Any = None,
     measure: Any = "light",
+    heal_prompt: Any = False,
 ) -> Options:
     """Check the options of a call and fill in what was not given.
 
@@ -161,6 +165,8 @@ def resolve_options(
         raise InvalidOption("speculate", f"speculate must be 'auto', True or False, not {speculate!r}.")
     if measure not in ("light", "full"):
         raise InvalidOption("measure", f"measure must be 'light' or 'full', not {measure!r}.")
+    if not isinstance(heal_prompt, bool):
+        raise InvalidOption("heal_prompt", f"heal_prompt must be True or False, not {heal_prompt!r}.")
     return Options(
         **values,
         max_new_tokens=_whole(
@@ -171,6 +177,7 @@ def resolve_options(
         tokenization=tokenization,
         seed=secrets.randbits(63) if seed is None else _whole("seed", seed, 0),
         measure=measure,
+        heal_prompt=heal_prompt,
         eos_token_id=_ids(given.get(_END_IDS), _END_IDS),
         notes=tuple(notes),
     )
@@ -183,7 +190,8 @@ def _refuse_unknown(name: str) -> None:
         raise InvalidOption(name, f"{name!r} is an argument of transformers' generate that is not offered here.")
     if name in _NOT_APPLIED or _in_transformers(name):
         raise InvalidOption(name, f"{name!r} is an option of transformers' generate that is not offered here.")
-    raise InvalidOption(name, f"{name!r} is not an option.", (*KNOWN_OPTIONS, *CALL_OPTIONS))
+    others = () if name in CALL_OPTIONS else (*KNOWN_OPTIONS, *CALL_OPTIONS)
+    raise InvalidOption(name, f"{name!r} is not an option.", others)
 
 
 def _in_transformers(name: str) -> bool:

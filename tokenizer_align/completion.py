@@ -6,8 +6,6 @@ from . import kernels as k
 from .engine import Engine, Heads
 from .expressions import Expr
 from .shortest import shortest
-from .unique_completion import complete
-from .unique_runs import groups_of
 
 
 def stack_exprs(engine: Engine, head: tuple[int, int]) -> list[Expr]:
@@ -24,18 +22,7 @@ def stack_exprs(engine: Engine, head: tuple[int, int]) -> list[Expr]:
 
 
 def shortest_text(engine: Engine, heads: Heads) -> bytes | None:
-    """The shortest byte string that completes the text from these heads; None where nothing does.
-
-    Where equal parts are not allowed (`unique`) it is short, and valid, but only as short as greed finds it.
-    """
-    with engine.lock:
-        if not engine.automaton.anchors:
-            return shortest_of_automaton(engine, heads)
-        return complete(engine.unique, groups_of(heads), lambda here: shortest_of_automaton(engine, here))
-
-
-def shortest_of_automaton(engine: Engine, heads: Heads) -> bytes | None:
-    """The same for the automaton alone, which takes anchors for brackets."""
+    """The shortest byte string that completes the text from these heads; None where nothing does."""
     best: bytes | None = None
     with engine.lock:
         for head in heads:

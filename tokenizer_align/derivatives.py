@@ -19,7 +19,6 @@ from .expressions import (
     EMPTY,
     EPSILON,
     K_ALT,
-    K_ANCHOR,
     K_BOTH,
     K_CALL,
     K_EMPTY,
@@ -31,7 +30,6 @@ from .expressions import (
     K_REPEAT,
     K_SEQ,
     K_SET,
-    K_UNIQUE,
     K_WORDS,
     Expr,
     Rule,
@@ -310,10 +308,6 @@ def _moves(node: Expr, active: frozenset[Rule]) -> list[tuple[int, tuple[Expr, .
         from .members import key_moves
 
         return key_moves(node)
-    if kind in (K_UNIQUE, K_ANCHOR):
-        from .unique import tracked_moves
-
-        return tracked_moves(node)
     raise ConstraintError(f"{node!r} holds a call inside an intersection or complement")
 
 
@@ -327,7 +321,7 @@ def _seq_moves(
                 result.append((mask, frames))
             elif not frames:
                 result.append((mask, (rest,)))
-            elif first.kind == K_CALL or frames[-1].kind == K_ANCHOR:
+            elif first.kind == K_CALL:
                 result.append((mask, (*frames, rest)))
             else:
                 result.append((mask, (*frames[:-1], seq(frames[-1], rest))))

@@ -15,7 +15,6 @@ from typing import Final
 from .errors import ConstraintError
 from .nodes import (
     K_ALT,
-    K_ANCHOR,
     K_BOTH,
     K_CALL,
     K_EMPTY,
@@ -27,7 +26,6 @@ from .nodes import (
     K_REPEAT,
     K_SEQ,
     K_SET,
-    K_UNIQUE,
     K_WORDS,
     Expr,
     LazyState,
@@ -44,7 +42,6 @@ __all__ = [
     "EMPTY",
     "EPSILON",
     "K_ALT",
-    "K_ANCHOR",
     "K_BOTH",
     "K_CALL",
     "K_EMPTY",
@@ -56,7 +53,6 @@ __all__ = [
     "K_REPEAT",
     "K_SEQ",
     "K_SET",
-    "K_UNIQUE",
     "K_WORDS",
     "Expr",
     "LazyState",

@@ -1,28 +1,15 @@
 """Slow, exact matching of whole texts: the independent twin of the compiled automaton.
 
 A configuration is a stack of frames as a linked list; ambiguity gives a set of them. Used by `Constraint.matches`
-(no vocabulary needed) and by tests as the reference. Below an array or object without equal items or keys (`unique`)
-the stack holds what is known of them in place of the anchor.
+(no vocabulary needed) and by tests as the reference.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from .derivatives import moves, nullable
-from .expressions import EPSILON, K_ANCHOR, Expr
-from .unique import Level, first_level, read_level
+from .expressions import EPSILON, Expr
 
-
-@dataclass(frozen=True, slots=True)
-class Anchored:
-    """An anchor with the values that came so far."""
-
-    anchor: Expr
-    level: Level
-
-
-Stack = tuple["Expr | Anchored", "Stack"] | None
+Stack = tuple["Expr", "Stack"] | None
 Stacks = frozenset[Stack]
 
 
@@ -37,48 +24,26 @@ def closure(stacks: Stacks) -> Stacks:
     work = list(stacks)
     while work:
         stack = work.pop()
-        if stack is not None and nullable(_expr(stack[0])) and stack[1] not in found:
+        if stack is not None and nullable(stack[0]) and stack[1] not in found:
             found.add(stack[1])
             work.append(stack[1])
     return frozenset(found)
-
-
-def _expr(frame: Expr | Anchored) -> Expr:
-    return frame.anchor if isinstance(frame, Anchored) else frame
 
 
 def step(stacks: Stacks, byte: int) -> Stacks:
     """The stacks after one more byte; empty where the byte is not legal."""
     result: set[Stack] = set()
     for stack in closure(stacks):
-        found = [] if stack is None else [frames for mask, frames in moves(_expr(stack[0])) if mask >> byte & 1]
-        if not found:
+        if stack is None:
             continue
-        is_read, noted = _note(stack, bytes([byte]))
-        if not is_read or noted is None:
-            continue
-        for frames in found:
-            after = noted[1]
-            for frame in reversed(frames):
-                after = (Anchored(frame, first_level(frame.data)) if frame.kind == K_ANCHOR else frame, after)
-            result.add(after)
+        top, below = stack
+        for mask, frames in moves(top):
+            if mask >> byte & 1:
+                after = below
+                for frame in reversed(frames):
+                    after = (frame, after)
+                result.add(after)
     return frozenset(result)
-
-
-def _note(stack: Stack, byte: bytes) -> tuple[bool, Stack]:
-    """The stack with the byte noted wherever equal parts are not allowed; False where it makes two parts equal."""
-    frames = []
-    while stack is not None:
-        frame, stack = stack
-        if isinstance(frame, Anchored):
-            level = read_level(frame.level, byte)
-            if level is None:
-                return False, None
-            frame = Anchored(frame.anchor, level)
-        frames.append(frame)
-    for frame in reversed(frames):
-        stack = (frame, stack)
-    return True, stack
 
 
 def accepts_end(stacks: Stacks) -> bool:
