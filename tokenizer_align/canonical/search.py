@@ -24,6 +24,8 @@ MAX_NODES = 3000  # (heads, state, token) visited to decide one token
 MAX_MEMO = 1 << 16
 MAX_PLACE_BYTES = 64 << 20
 QUICK_TRIES = 8
+MAX_ROW_TRIES = 32  # followers whose whole rows are looked at for a group of tokens
+MIN_FOR_ROW = 4  # so few tokens are asked one by one
 
 Node = tuple[Heads, int, int]
 
@@ -33,6 +35,7 @@ class PairsLike(Protocol):
 
     def is_bad(self, a: int, b: int) -> bool: ...
     def bad_right(self, a: int) -> Row: ...
+    def bad_left(self, b: int) -> Row: ...
     def encode_pre_token(self, data: bytes) -> list[int]: ...
     def encode_part(self, data: bytes) -> list[int]: ...
 
@@ -120,6 +123,20 @@ class Search:
             )
             self._remember(self._settled, (heads, p), found)
         return found
+
+    def survivors(self, heads: Heads, p: int, tokens: Ids) -> npt.NDArray[np.bool_]:
+        """bool[n]: which of these tokens, all leading to (heads, p), can be continued canonically."""
+        if self.is_settled(heads, p) or self._ways(self.place(heads), p).has_boundary:
+            return np.ones(len(tokens), np.bool_)
+        alive = np.zeros(len(tokens), np.bool_)
+        words, bits = tokens >> 5, (tokens & 31).astype(np.uint32)
+        for follower in self._ways(self.place(heads), p).good[:MAX_ROW_TRIES].tolist():
+            if np.count_nonzero(alive) + MIN_FOR_ROW > len(tokens):
+                break
+            alive |= (self.pairs.bad_left(follower)[words] >> bits & 1) == 0
+        rest = np.flatnonzero(~alive)
+        alive[rest] = [self.survives(heads, p, token) for token in tokens[rest].tolist()]
+        return alive
 
     def survives(self, heads: Heads, p: int, token: int) -> bool:
         """Whether a token that leads to (heads, p) can be continued canonically."""

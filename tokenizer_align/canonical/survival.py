@@ -90,7 +90,7 @@ class Survival:
             return np.fromiter((self.survives(heads, p, token) for token in tokens.tolist()), np.bool_, len(tokens))
         alive = self._survivors_under_any_stack(heads, p, tokens)
         rest = np.flatnonzero(~alive)
-        alive[rest] = [self.survives(heads, p, token) for token in tokens[rest].tolist()]
+        alive[rest] = self.full.survivors(heads, p, tokens[rest])
         return alive
 
     def _survivors_under_any_stack(self, heads: Heads, p: int, tokens: Ids) -> npt.NDArray[np.bool_]:
@@ -105,10 +105,10 @@ class Survival:
             rows = self._shallow[shallow, p] = np.zeros((2, self.paths.n_words), np.uint32)
         tried, alive = rows
         words, bits = tokens >> 5, (tokens & 31).astype(np.uint32)
-        for token in tokens[(tried[words] >> bits & 1) == 0].tolist():
-            tried[token >> 5] |= np.uint32(1 << (token & 31))
-            if self.shallow.is_settled(shallow, p) or self.shallow.survives(shallow, p, token):
-                alive[token >> 5] |= np.uint32(1 << (token & 31))
+        new = tokens[(tried[words] >> bits & 1) == 0]
+        if len(new):
+            set_bits(tried, new)
+            set_bits(alive, new[self.shallow.survivors(shallow, p, new)])
         found: npt.NDArray[np.bool_] = (alive[words] >> bits & 1).astype(np.bool_)
         return found
 
