@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from domino_py.constraints.check import check as check
     from domino_py.constraints.choice import choice as choice
     from domino_py.constraints.combine import repeat as repeat
+    from domino_py.constraints.grammar import grammar as grammar
     from domino_py.constraints.json import json as json
     from domino_py.constraints.regex import regex as regex
     from domino_py.constraints.schema import json_schema as json_schema
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from tokenizer_align.errors import ConstraintError as ConstraintError
     from tokenizer_align.errors import DominoError as DominoError
     from tokenizer_align.errors import EmptyLanguage as EmptyLanguage
+    from tokenizer_align.errors import GrammarError as GrammarError
     from tokenizer_align.errors import IllegalToken as IllegalToken
     from tokenizer_align.errors import InvalidOption as InvalidOption
     from tokenizer_align.errors import MissingPackage as MissingPackage
@@ -57,6 +59,7 @@ _HOMES = {
     "EmptyLanguage": "tokenizer_align.errors",
     "FailedRecord": "domino_py.extraction",
     "GenerationResult": "domino_py.generation",
+    "GrammarError": "tokenizer_align.errors",
     "IllegalToken": "tokenizer_align.errors",
     "Intervention": "domino_py.report",
     "InvalidOption": "tokenizer_align.errors",
@@ -76,6 +79,7 @@ _HOMES = {
     "extract": "domino_py.extraction",
     "fill": "tokenizer_align.fill",
     "generate": "domino_py.generation",
+    "grammar": "domino_py.constraints.grammar",
     "json": "domino_py.constraints.json",
     "json_schema": "domino_py.constraints.schema",
     "load_default": "domino_py.default_model",

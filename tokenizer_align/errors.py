@@ -17,6 +17,7 @@ __all__ = [
     "DeadEnd",
     "DominoError",
     "EmptyLanguage",
+    "GrammarError",
     "IllegalToken",
     "InvalidOption",
     "MissingPackage",
@@ -76,6 +77,15 @@ class RegexError(ConstraintError):
         if hint:
             lines.append(hint)
         super().__init__("\n".join(lines))
+
+
+class GrammarError(ConstraintError):
+    """A grammar that is malformed or cannot be enforced; all reasons at once, each with line, column and source line."""
+
+    def __init__(self, notation: str, problems: Sequence[Problem]) -> None:
+        self.notation, self.problems = notation, tuple(problems)
+        count = f"{len(self.problems)} problem" + ("s" if len(self.problems) != 1 else "")
+        super().__init__(f"{count} in this {notation} grammar.\n" + "\n".join(f"  - {p}" for p in self.problems))
 
 
 class EmptyLanguage(ConstraintError):

@@ -20,6 +20,7 @@ _BUILDERS: dict[str, str] = {
     "json": "domino_py.constraints.json:build",
     "json_schema": "domino_py.constraints.schema:build",
     "type": "domino_py.constraints.types:build",
+    "grammar": "domino_py.constraints.grammar:build",
     "sequence": "domino_py.constraints.base:_build_combined",
     "alternatives": "domino_py.constraints.base:_build_combined",
     "repeat": "domino_py.constraints.base:_build_combined",

@@ -1,0 +1,96 @@
+"""`grammar(text, syntax=...)`: the texts of a context-free grammar in GBNF, Lark's notation or EBNF.
+
+Left recursion, empty rules and ambiguity are fine. There is no lexer: a text is legal if some way to read it exists.
+"""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import Literal
+
+from tokenizer_align.errors import GrammarError, InvalidOption, Problem
+from tokenizer_align.expressions import Expr
+
+from .base import Constraint
+from .grammar_compile import GrammarCompiler
+from .grammar_ebnf import parse_ebnf
+from .grammar_findings import find_problems
+from .grammar_gbnf import parse_gbnf
+from .grammar_lark import parse_lark
+from .grammar_model import Grammar
+from .grammar_source import MAX_PROBLEMS, GrammarProblem, Source
+
+logger = logging.getLogger(__name__)
+
+Syntax = Literal["gbnf", "lark", "ebnf"]
+SYNTAXES = ("gbnf", "lark", "ebnf")
+NAMES = {"gbnf": "GBNF", "lark": "Lark", "ebnf": "EBNF"}
+
+
+def grammar(text: str | Path, *, syntax: Syntax | None = None, start: str | None = None) -> Constraint:
+    """Texts that a grammar's start rule derives.
+
+    `text`: the grammar, or a Path to a file that holds it. `syntax`: "gbnf" (llama.cpp), "lark" or "ebnf" (W3C or ISO
+    14977); it is never guessed from a text, but a Path that ends with .gbnf, .lark or .ebnf says it. `start`: the rule
+    where texts begin; by default "root" in GBNF, "start" in Lark, the first rule in EBNF. Raises GrammarError with all
+    problems, each with line, column and source line; InvalidOption for an unknown syntax.
+
+    >>> sums = grammar('root ::= root "+" [0-9]+ | [0-9]+', syntax="gbnf")
+    >>> sums.matches("1+22+3"), sums.matches("1+")
+    (True, False)
+    """
+    if isinstance(text, Path):
+        syntax = syntax or _syntax_of(text)
+        text = text.read_text(encoding="utf-8")
+    if not isinstance(text, str):
+        raise InvalidOption("text", f"a grammar is a str or a Path, not {type(text).__name__}.")
+    if syntax not in SYNTAXES:
+        given = "no syntax is given" if syntax is None else f"syntax={syntax!r}"
+        raise InvalidOption(str(syntax), f"{given}: use one of {', '.join(SYNTAXES)}.", SYNTAXES)
+    if start is not None and not isinstance(start, str):
+        raise InvalidOption("start", f"start is the name of a rule, not {type(start).__name__}.")
+    options: list[tuple[str, str]] = [("syntax", syntax)]
+    if start is not None:
+        options.append(("start", start))
+    constraint = Constraint("grammar", text, tuple(sorted(options)))
+    _ = constraint.expression
+    return constraint
+
+
+def _syntax_of(path: Path) -> Syntax:
+    found: dict[str, Syntax] = {".gbnf": "gbnf", ".lark": "lark", ".ebnf": "ebnf"}
+    if path.suffix.lower() not in found:
+        raise InvalidOption("syntax", f"{path.name} does not say its syntax: use one of {', '.join(SYNTAXES)}.")
+    return found[path.suffix.lower()]
+
+
+def read_grammar(constraint: Constraint) -> Grammar:
+    """The rules of a `grammar` constraint. Raises GrammarError for what cannot be read."""
+    syntax, start = constraint.option("syntax"), constraint.option("start")
+    source = Source(constraint.source, NAMES[syntax])
+    if syntax == "gbnf":
+        return parse_gbnf(source, start or "root")
+    if syntax == "lark":
+        return parse_lark(source, start or "start")
+    return parse_ebnf(source, start)
+
+
+def build(constraint: Constraint) -> tuple[Expr, tuple[Problem, ...]]:
+    """The expression of a `grammar` constraint."""
+    read = read_grammar(constraint)
+    problems = find_problems(read)
+    errors = [problem for problem in problems if problem.severity == "error"]
+    if errors:
+        raise GrammarError(read.source.notation, problems[:MAX_PROBLEMS])
+    for problem in problems:
+        logger.warning("%s", problem)
+    return GrammarCompiler(read).expression(), ()
+
+
+def check_grammar(constraint: Constraint) -> list[GrammarProblem]:
+    """Everything there is to say about a `grammar` constraint. Raises GrammarError for what cannot be read."""
+    problems = find_problems(read_grammar(constraint))
+    if not any(problem.severity == "error" for problem in problems):
+        constraint.validate()
+    return problems

@@ -1,0 +1,149 @@
+"""A grammar as an expression: rules that do not recur are put in where they are used, the others become frames.
+
+Rules are taken in the order of their dependence. What is regular stays free of calls, so that it is one automaton
+without a stack; a large or often used part gets a frame of its own, which all its uses share.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from tokenizer_align.errors import GrammarError
+from tokenizer_align.expressions import (
+    EMPTY,
+    EPSILON,
+    K_BOTH,
+    K_NEG,
+    K_SEQ,
+    K_SET,
+    Expr,
+    Rule,
+    alt,
+    call,
+    frame,
+    minus,
+    repeat,
+    seq,
+    seq_parts,
+    star,
+)
+
+from .grammar_findings import reachable
+from .grammar_graph import components
+from .grammar_left import LeftRecursion
+from .grammar_linear import size, solve_linear
+from .grammar_model import Choice, Grammar, Leaf, Named, Part, Repeated, RuleDef, Sequence, Without, references
+
+WIDE_BYTES = 48  # a part that reads so many bytes at once has memos worth sharing
+MAX_INLINE = 2_000  # nodes of a part that is put in where it is used more than once
+
+
+class GrammarCompiler:
+    """Turns the rules of one grammar, which has no undefined or unproductive ones, into an expression."""
+
+    def __init__(self, grammar: Grammar) -> None:
+        self.grammar = grammar
+        names = reachable(grammar)
+        self.rules = {name: rule for name, rule in grammar.rules.items() if name in names}
+        self._uses = Counter(r.name for rule in self.rules.values() for r in references(rule.body))
+        self._values: dict[str, Expr] = {}
+        self._regular: dict[str, Expr] = {}  # the same without frames, where it is regular
+        self._sizes: dict[Expr, int] = {}
+        self._wide: dict[Expr, bool] = {}
+        self._gap = EPSILON
+
+    def expression(self) -> Expr:
+        """The language of the start rule. Raises GrammarError where '-' is used on what is not regular."""
+        graph = {name: [r.name for r in references(rule.body)] for name, rule in self.rules.items()}
+        order = components(graph)
+        for component in order:
+            if all(self.rules[name].is_terminal for name in component):
+                self._add(component, graph)
+        self._gap = star(alt(*(self._expr(part, None) for part in self.grammar.ignored)))
+        if self._is_wide(self._gap):
+            self._gap = frame(self._gap)
+        for component in order:
+            if component[0] not in self._values:
+                self._add(component, graph)
+        return seq(self._gap, self._values[self.grammar.start])
+
+    def _add(self, component: list[str], graph: dict[str, list[str]]) -> None:
+        first = component[0]
+        if len(component) == 1 and first not in graph[first]:
+            self._set(first, self._expr(self.rules[first].body, self.rules[first]))
+            return
+        raw = {name: Rule(name) for name in component}
+        self._values.update({name: call(rule) for name, rule in raw.items()})
+        bodies = {raw[name]: self._expr(self.rules[name].body, self.rules[name]) for name in component}
+        solved = solve_linear(bodies)
+        if solved is not None:
+            for name in component:
+                self._set(name, solved[raw[name]])
+            return
+        recursion = LeftRecursion(bodies)
+        for name in component:
+            self._values[name] = call(recursion.rule(raw[name]))
+
+    def _set(self, name: str, expr: Expr) -> None:
+        """What stands for a rule that does not recur: itself, or a frame that its uses share."""
+        if not expr.has_call:
+            self._regular[name] = expr
+        several = self._uses[name] > 1
+        if expr.has_call:
+            self._values[name] = frame(expr) if several else expr
+        elif several and (self._is_wide(expr) or size(expr, self._sizes) > MAX_INLINE):
+            self._values[name] = frame(expr)
+        else:
+            self._values[name] = expr
+
+    def _is_wide(self, node: Expr) -> bool:
+        """Whether some place inside reads many bytes."""
+        found = self._wide.get(node)
+        if found is None:
+            if node.kind in (K_NEG, K_BOTH):
+                found = True
+            elif node.kind == K_SET:
+                found = node.data.bit_count() >= WIDE_BYTES
+            else:
+                found = any(self._is_wide(part) for part in (seq_parts(node) if node.kind == K_SEQ else node.args))
+            self._wide[node] = found
+        return found
+
+    # --- parts ----------------------------------------------------------------------------------------------------
+
+    def _expr(self, part: Part, rule: RuleDef | None) -> Expr:
+        """The expression of a part of a rule's body (`rule` None: of what is ignored)."""
+        if isinstance(part, Leaf):
+            return part.expr if rule is None or rule.is_terminal else seq(part.expr, self._gap)
+        if isinstance(part, Named):
+            value = self._values[part.name]
+            is_outside = rule is not None and not rule.is_terminal and self.rules[part.name].is_terminal
+            return seq(value, self._gap) if is_outside else value
+        if isinstance(part, Sequence):
+            return seq(*(self._expr(inner, rule) for inner in part.parts))
+        if isinstance(part, Choice):
+            return alt(*(self._expr(inner, rule) for inner in part.parts))
+        if isinstance(part, Repeated):
+            return repeat(self._expr(part.part, rule), part.lo, part.hi)
+        assert isinstance(part, Without)
+        left, right = self._regular_expr(part.part, part), self._regular_expr(part.other, part)
+        found = minus(left, right)
+        if found is EMPTY:
+            raise self._refused(part, "nothing is left when this is taken away")
+        return found
+
+    def _regular_expr(self, part: Part, where: Without) -> Expr:
+        """The expression of a part without any calls. Raises GrammarError where it is not regular."""
+        for name in references(part):
+            if name.name not in self._regular:
+                raise self._refused(where, f"'-' is for regular parts only, but {name.name!r} is recursive")
+        values, self._values = self._values, dict(self._regular)
+        try:
+            return self._expr(part, None)
+        finally:
+            self._values = values
+
+    def _refused(self, part: Without, message: str) -> GrammarError:
+        return GrammarError(self.grammar.source.notation, [self.grammar.source.problem(part.offset, message)])
+
+

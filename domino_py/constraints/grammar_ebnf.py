@@ -1,0 +1,228 @@
+"""EBNF in the style of the W3C (`name ::= item+ | [a-z] - 'x'`) or of ISO 14977 (`name = item, {item} | [item];`).
+
+The first rule's sign, `::=` or `=`, says which of the two a text is written in; both in one text are refused. Texts in
+quotes have no escapes. What `-` takes away must be regular, as must that from which it is taken. The first rule is the
+start.
+"""
+
+from __future__ import annotations
+
+import re
+
+from tokenizer_align import utf8
+from tokenizer_align.expressions import lit
+
+from .grammar_model import Choice, Grammar, Leaf, Named, Part, Repeated, RuleDef, Sequence, Without
+from .grammar_source import Failure, Reader, Source, code_point
+
+_W3C_NAME = re.compile(r"[^\W\d][\w.]*(?:-(?=\w)[\w.]+)*")
+_W3C_RULE = re.compile(r"[^\W\d][\w.-]*\s*::=")
+_W3C_RULE_LINE = re.compile(r"(?m)^[ \t]*[^\W\d][\w.-]*\s*::=")
+_ISO_NAME = re.compile(r"[^\W\d]\w*(?:[ \t]+\w+)*")
+_ISO_RULE_LINE = re.compile(r"(?m)^[ \t]*[^\W\d][\w \t]*=")
+_CODE = re.compile(r"#x([0-9A-Fa-f]+)")
+_NUMBER = re.compile(r"[0-9]+")
+_ISO_SIGN = re.compile(r"(?:[^'\":=]|'[^']*'|\"[^\"]*\")*?(::=|=)")
+
+
+def parse_ebnf(source: Source, start: str | None = None) -> Grammar:
+    """The grammar in an EBNF text. Raises GrammarError with all problems."""
+    text = re.sub(r"/\*.*?\*/|\(\*.*?\*\)", "", source.text, flags=re.S)
+    sign = _ISO_SIGN.match(text)
+    reader: _Reader = _IsoReader(source) if sign is not None and sign.group(1) == "=" else _W3cReader(source)
+    reader.read_rules()
+    reader.check()
+    return Grammar(source, reader.rules, start or next(iter(reader.rules), "start"))
+
+
+class _Reader(Reader):
+    """What both styles share."""
+
+    name: re.Pattern[str]
+    rule_line: re.Pattern[str]
+    sign: str
+
+    def __init__(self, source: Source) -> None:
+        super().__init__(source)
+        self.rules: dict[str, RuleDef] = {}
+
+    def read_rules(self) -> None:
+        self.skip()
+        while not self.is_at_end:
+            try:
+                self._rule()
+            except Failure as failure:
+                self.recover(failure, self.rule_line)
+                self.skip()
+
+    def _rule(self) -> None:
+        begin = self.at
+        name = self._name()
+        if name is None:
+            self.fail(f"the name of a rule was expected, not {self.shown()}")
+        self.expect(self.sign, f"after the name {name!r}")
+        body = self._choice()
+        self._end_rule()
+        if name in self.rules:
+            line, _ = self.source.place(self.rules[name].offset)
+            self.note(f"the rule {name!r} is defined twice, first in line {line}", begin)
+        self.rules[name] = RuleDef(name, body, begin)
+
+    def _end_rule(self) -> None:
+        raise NotImplementedError
+
+    def _sequence(self) -> Part:
+        raise NotImplementedError
+
+    def _name(self) -> str | None:
+        found = self.match(self.name)
+        self.skip()
+        return None if found is None else " ".join(found.group().split())
+
+    def _choice(self) -> Part:
+        parts = [self._sequence()]
+        while self.take("|"):
+            parts.append(self._sequence())
+        return parts[0] if len(parts) == 1 else Choice(tuple(parts))
+
+    def _bracket(self, begin: int, close: str) -> Part:
+        """The inside of a bracket whose opening sign was read."""
+        self.deeper()
+        inner = self._choice()
+        self.shallower()
+        if not self.take(close):
+            self.fail("this bracket is never closed", offset=begin)
+        return inner
+
+    def _quoted(self, begin: int) -> Part:
+        quote = self.text[begin]
+        end = self.text.find(quote, begin + 1)
+        if end < 0 or "\n" in self.text[begin:end]:
+            self.fail("this text is never closed", offset=begin)
+        self.at = end + 1
+        self.skip()
+        return Leaf(lit(self.text[begin + 1 : end].encode()), begin)
+
+
+class _W3cReader(_Reader):
+    blanks = re.compile(r"(?:\s|/\*.*?\*/)*", re.S)
+    name, rule_line, sign = _W3C_NAME, _W3C_RULE_LINE, "::="
+
+    def _end_rule(self) -> None:
+        self.take(";")
+        if not self.is_at_end and not _W3C_RULE.match(self.text, self.at):
+            self.fail(f"{self.shown()} cannot stand here", "A name, a text, a class or a bracket was expected.")
+
+    def _sequence(self) -> Part:
+        parts: list[Part] = []
+        while not self.is_at_end and self.text[self.at] not in "|);" and not _W3C_RULE.match(self.text, self.at):
+            part, begin = self._item(), self.at
+            if self.take("-"):
+                part = Without(part, self._item(), begin)
+            parts.append(part)
+        return parts[0] if len(parts) == 1 else Sequence(tuple(parts))
+
+    def _item(self) -> Part:
+        part = self._primary()
+        while self.text[self.at : self.at + 1] in ("?", "*", "+"):
+            sign = self.text[self.at]
+            self.take(sign)
+            part = Repeated(part, int(sign == "+"), 1 if sign == "?" else None)
+        return part
+
+    def _primary(self) -> Part:
+        begin = self.at
+        if self.sees("'") or self.sees('"'):
+            return self._quoted(begin)
+        if self.sees("["):
+            return self._class(begin)
+        if self.take("("):
+            return self._bracket(begin, ")")
+        if self.sees("#x"):
+            value = self._class_character(begin)
+            self.skip()
+            return Leaf(utf8.code_points([(value, value)]), begin)
+        name = self._name()
+        if name is None:
+            self.fail(f"{self.shown()} cannot stand here", "A name, a text, a class or a bracket was expected.")
+        return Named(name, begin)
+
+    def _class(self, begin: int) -> Part:
+        self.at += 1
+        is_negated = self.sees("^")
+        self.at += is_negated
+        ranges = []
+        while not self.sees("]") or not ranges:
+            low_at = self.at
+            low = high = self._class_character(begin)
+            if self.sees("-") and not self.text.startswith("-]", self.at):
+                self.at += 1
+                high = self._class_character(begin)
+                if high < low:
+                    self.note("this range ends before it begins", low_at)
+            ranges.append((low, high))
+        self.at += 1
+        self.skip()
+        return Leaf(utf8.code_points(utf8.complement(ranges) if is_negated else ranges), begin)
+
+    def _class_character(self, begin: int) -> int:
+        if self.is_at_end or self.sees("\n"):
+            self.fail("this class is never closed", offset=begin)
+        at = self.at
+        code = self.match(_CODE)
+        if code is not None:
+            return code_point(self.source, code.group(1), at)
+        self.at += 1
+        return ord(self.text[at])
+
+
+class _IsoReader(_Reader):
+    blanks = re.compile(r"(?:\s|\(\*.*?\*\))*", re.S)
+    name, rule_line, sign = _ISO_NAME, _ISO_RULE_LINE, "="
+
+    def _end_rule(self) -> None:
+        if not self.take(";") and not self.take("."):
+            self.fail(f"';' was expected at the end of a rule, not {self.shown()}")
+
+    def _sequence(self) -> Part:
+        parts = [self._term()]
+        while self.take(","):
+            parts.append(self._term())
+        return parts[0] if len(parts) == 1 else Sequence(tuple(parts))
+
+    def _term(self) -> Part:
+        part, begin = self._factor(), self.at
+        return Without(part, self._factor(), begin) if self.take("-") else part
+
+    def _factor(self) -> Part:
+        count = self.match(_NUMBER)
+        if count is None:
+            return self._primary()
+        self.skip()
+        self.expect("*", "after the number of a repetition")
+        if len(count.group()) > 9:
+            self.fail("a repetition of so many times is not possible", offset=count.start())
+        return Repeated(self._primary(), int(count.group()), int(count.group()))
+
+    def _primary(self) -> Part:
+        begin = self.at
+        if self.sees("'") or self.sees('"'):
+            return self._quoted(begin)
+        if self.take("("):
+            return self._bracket(begin, ")")
+        if self.take("["):
+            return Repeated(self._bracket(begin, "]"), 0, 1)
+        if self.take("{"):
+            return Repeated(self._bracket(begin, "}"), 0, None)
+        if self.sees("?"):
+            self.fail("a special sequence '? … ?' is not supported", "Write what it stands for.")
+        name = self._name()
+        if name is not None:
+            return Named(name, begin)
+        if self.is_at_end or self.text[self.at] in "|,;.)]}-":
+            return Sequence(())
+        if self.sees("::="):
+            self.fail("'::=' in a grammar whose first rule has '=': one style is the most")
+        self.fail(f"{self.shown()} cannot stand here", "A name, a text or a bracket was expected.")
+
+

@@ -1,0 +1,156 @@
+"""What is wrong with a grammar as a whole: undefined and unused rules, rules that no text can satisfy, all at once.
+
+A rule that can never end (`list ::= "[" list "]"`) and one that never reads anything (`a ::= a`) are errors even where
+another alternative could be taken instead: they are mistakes, and leaving them out in silence would hide them.
+"""
+
+from __future__ import annotations
+
+import difflib
+
+from tokenizer_align.expressions import EMPTY
+from tokenizer_align.productive import is_productive
+
+from .grammar_graph import components
+from .grammar_model import (
+    Choice,
+    Grammar,
+    Leaf,
+    Named,
+    Part,
+    Repeated,
+    RuleDef,
+    Sequence,
+    Without,
+    children,
+    references,
+)
+from .grammar_source import GrammarProblem
+
+
+def find_problems(grammar: Grammar) -> list[GrammarProblem]:
+    """Errors and warnings, in the order of the text."""
+    reached = reachable(grammar)
+    found = _undefined(grammar)
+    found += _terminals(grammar)
+    if not any(problem.severity == "error" for problem in found):
+        found += _unproductive(grammar, reached)
+    for rule in grammar.rules.values():
+        if rule.name not in reached and grammar.start in grammar.rules:
+            what = "imported" if rule.is_imported else "defined"
+            message = f"{rule.name.split('{')[0]!r} is {what} but never used"
+            found.append(grammar.source.problem(rule.offset, message, severity="warning"))
+    return sorted(dict.fromkeys(found), key=lambda problem: (problem.line, problem.column))
+
+
+def reachable(grammar: Grammar) -> set[str]:
+    """The rules that texts can get to: from the start and from what is ignored."""
+    work = [grammar.start, *(name.name for part in grammar.ignored for name in references(part))]
+    found: set[str] = set()
+    while work:
+        name = work.pop()
+        if name in grammar.rules and name not in found:
+            found.add(name)
+            work += [reference.name for reference in references(grammar.rules[name].body)]
+    return found
+
+
+def _undefined(grammar: Grammar) -> list[GrammarProblem]:
+    found = []
+    known = list(grammar.rules)
+    if grammar.start not in grammar.rules:
+        near = difflib.get_close_matches(grammar.start, known, n=1)
+        hint = f"Give start={(near or known)[0]!r}, or name a rule so." if known else "The grammar has no rules."
+        found.append(grammar.source.problem(0, f"the start rule {grammar.start!r} is not defined", hint))
+    bodies = [rule.body for rule in grammar.rules.values()] + list(grammar.ignored)
+    for body in bodies:
+        for reference in references(body):
+            if reference.name not in grammar.rules:
+                near = difflib.get_close_matches(reference.name, known, n=1)
+                hint = f"Did you mean {near[0]!r}?" if near else None
+                message = f"the rule {reference.name!r} is not defined"
+                found.append(grammar.source.problem(reference.offset, message, hint))
+    return found
+
+
+def _terminals(grammar: Grammar) -> list[GrammarProblem]:
+    """Terminals are regular: they hold no rules, and not themselves."""
+    found = []
+    terminals = {name: rule for name, rule in grammar.rules.items() if rule.is_terminal}
+    for rule in terminals.values():
+        for reference in references(rule.body):
+            if reference.name in grammar.rules and reference.name not in terminals:
+                message = f"the terminal {rule.name!r} uses the rule {reference.name!r}; terminals hold terminals only"
+                found.append(grammar.source.problem(reference.offset, message))
+    graph = {name: {r.name for r in references(rule.body)} & terminals.keys() for name, rule in terminals.items()}
+    for component in components(graph):
+        first = component[0]
+        if len(component) > 1 or first in graph[first]:
+            message = f"the terminal {first!r} refers to itself"
+            found.append(grammar.source.problem(terminals[first].offset, message, "Write it as a rule, in small letters."))
+    return found
+
+
+def _unproductive(grammar: Grammar, reached: set[str]) -> list[GrammarProblem]:
+    rules = grammar.rules
+    good: set[str] = set()
+    while True:
+        more = {name for name in rules if name not in good and _holds_text(rules[name].body, good)}
+        if not more:
+            break
+        good |= more
+    bad = [name for name in rules if name not in good and name in reached]
+    graph = {name: {r.name for r in references(rules[name].body)} - good for name in bad}
+    found = []
+    for component in components(graph):
+        for name in component:
+            if len(component) > 1 or name in graph[name] or _is_empty_itself(rules[name].body):
+                found.append(_why_unproductive(grammar, rules[name], component))
+    return found
+
+
+def _why_unproductive(grammar: Grammar, rule: RuleDef, component: list[str]) -> GrammarProblem:
+    if _is_empty_itself(rule.body):
+        return grammar.source.problem(rule.offset, f"no text satisfies the rule {rule.name!r}")
+    inside = set(component)
+    if all(_reads_nothing(grammar.rules[name].body, inside) for name in component):
+        message = f"the rule {rule.name!r} refers to itself without ever reading a text"
+    else:
+        message = f"the rule {rule.name!r} can never end: every way through it needs it again"
+    return grammar.source.problem(rule.offset, message, "Add an alternative that ends.")
+
+
+def _holds_text(part: Part, good: set[str]) -> bool:
+    if isinstance(part, Leaf):
+        return is_productive(part.expr)
+    if isinstance(part, Named):
+        return part.name in good
+    if isinstance(part, Sequence):
+        return all(_holds_text(inner, good) for inner in part.parts)
+    if isinstance(part, Choice):
+        return any(_holds_text(inner, good) for inner in part.parts)
+    if isinstance(part, Repeated):
+        return part.lo == 0 or _holds_text(part.part, good)
+    return _holds_text(part.part, good)
+
+
+def _is_empty_itself(part: Part) -> bool:
+    """Whether the part holds nothing even if all rules did."""
+    if isinstance(part, Leaf):
+        return part.expr is EMPTY
+    if isinstance(part, Sequence):
+        return any(_is_empty_itself(inner) for inner in part.parts)
+    if isinstance(part, Choice):
+        return all(_is_empty_itself(inner) for inner in part.parts)
+    return isinstance(part, Repeated) and part.lo > 0 and _is_empty_itself(part.part)
+
+
+def _reads_nothing(part: Part, inside: set[str]) -> bool:
+    """Whether there is no text beside references to the rules `inside`."""
+    if isinstance(part, Leaf):
+        return bool(part.expr.memo_nullable)
+    if isinstance(part, Named):
+        return part.name in inside
+    if isinstance(part, Without):
+        return _reads_nothing(part.part, inside)
+    return all(_reads_nothing(inner, inside) for inner in children(part))
