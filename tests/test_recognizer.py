@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import given, settings
@@ -119,6 +120,16 @@ def test_matches_what_the_expression_means(expr: Expr, data: st.DataObject) -> N
     assert recognizer.matches(expr, text) == denotation.matches(expr, text)
 
 
+def all_endings(stacks: recognizer.Stacks) -> Iterator[bytes]:
+    """For every stack the shortest text that empties it."""
+    if stacks.has_bottom:
+        yield b""
+    for top, below in stacks.tops:
+        part = shortest(top)
+        assert part is not None
+        yield from (part + ending for ending in all_endings(below))
+
+
 @settings(max_examples=120)
 @given(st.one_of(structured, objects(regular), duties(regular)), st.data())
 def test_what_was_read_can_be_completed(expr: Expr, data: st.DataObject) -> None:
@@ -132,12 +143,6 @@ def test_what_was_read_can_be_completed(expr: Expr, data: st.DataObject) -> None
             break
         byte = data.draw(st.sampled_from(open_bytes))
         stacks, text = recognizer.step(stacks, byte), text + bytes([byte])
-    endings = []
-    for stack in stacks:
-        ending, here = b"", stack
-        while here is not None:
-            part = shortest(here[0])
-            assert part is not None
-            ending, here = ending + part, here[1]
-        endings.append(ending)
+    endings = list(all_endings(stacks))
+    assert bool(endings) == bool(stacks)
     assert all(denotation.matches(expr, text + ending) for ending in endings)

@@ -2,33 +2,71 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from . import kernels as k
 from .engine import Engine, Heads
-from .expressions import Expr
 from .shortest import shortest
 
 
-def stack_exprs(engine: Engine, head: tuple[int, int]) -> list[Expr]:
-    """The frames of one head as expressions, topmost first."""
-    code, cell = head
-    if code == k.ACCEPT:
-        return []
-    frames = [engine.automaton.expr_of(code)]
-    states, parents = engine.tables.cell_state, engine.tables.cell_parent
-    while cell >= 0:
-        frames.append(engine.automaton.expr_of(int(states[cell])))
-        cell = int(parents[cell])
-    return frames
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """The shortest way to empty a stack: how many bytes, those of its top frame, and the cell below."""
+
+    n_bytes: int
+    part: bytes
+    below: int
 
 
 def shortest_text(engine: Engine, heads: Heads) -> bytes | None:
     """The shortest byte string that completes the text from these heads; None where nothing does."""
     best: bytes | None = None
     with engine.lock:
-        for head in heads:
-            parts = [shortest(expr) for expr in stack_exprs(engine, head)]
-            if None not in parts:
-                text = b"".join(part for part in parts if part is not None)
+        ways: dict[int, _Way | None] = {-1: _Way(0, b"", -1)}
+        for code, stack in heads:
+            own = b"" if code == k.ACCEPT else shortest(engine.automaton.expr_of(code))
+            _find_ways(engine, stack, ways)
+            if own is not None and ways[stack] is not None:
+                text = own + _text(stack, ways)
                 if best is None or (len(text), text) < (len(best), best):
                     best = text
     return best
+
+
+def _find_ways(engine: Engine, stack: int, ways: dict[int, _Way | None]) -> None:
+    """Enter the shortest way of a set of stacks and of all below it. A cell is younger than what it leads to."""
+    states, parents = engine.tables.cell_state, engine.tables.cell_parent
+    reached, work = set[int](), [stack]
+    while work:
+        cell = work.pop()
+        if cell not in ways and cell not in reached:
+            reached.add(cell)
+            work.append(int(parents[cell]))
+            if states[cell] < 0:
+                work.append(-2 - int(states[cell]))
+    for cell in sorted(reached):
+        state, parent = int(states[cell]), int(parents[cell])
+        below = ways[parent]
+        if state < 0:
+            ways[cell] = _better(ways[-2 - state], below, ways)
+            continue
+        part = shortest(engine.automaton.expr_of(state))
+        ways[cell] = None if part is None or below is None else _Way(len(part) + below.n_bytes, part, parent)
+
+
+def _better(a: _Way | None, b: _Way | None, ways: dict[int, _Way | None]) -> _Way | None:
+    if a is None or b is None:
+        return a or b
+    if a.n_bytes != b.n_bytes:
+        return a if a.n_bytes < b.n_bytes else b
+    return min(a, b, key=lambda way: way.part + _text(way.below, ways))
+
+
+def _text(stack: int, ways: dict[int, _Way | None]) -> bytes:
+    parts = []
+    while stack >= 0:
+        way = ways[stack]
+        assert way is not None
+        parts.append(way.part)
+        stack = way.below
+    return b"".join(parts)

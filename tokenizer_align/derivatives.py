@@ -284,7 +284,10 @@ def moves(node: Expr) -> Moves:
 def _prune(found: list[tuple[int, tuple[Expr, ...]]]) -> Moves:
     from .productive import is_productive
 
-    return tuple((mask, frames) for mask, frames in found if all(is_productive(frame) for frame in frames))
+    merged: dict[tuple[Expr, ...], int] = {}
+    for mask, frames in found:
+        merged[frames] = merged.get(frames, 0) | mask
+    return tuple((mask, frames) for frames, mask in merged.items() if all(is_productive(frame) for frame in frames))
 
 
 def _moves(node: Expr, active: frozenset[Rule]) -> list[tuple[int, tuple[Expr, ...]]]:
@@ -297,7 +300,10 @@ def _moves(node: Expr, active: frozenset[Rule]) -> list[tuple[int, tuple[Expr, .
         rule: Rule = node.data
         if rule in active:
             raise ConstraintError(f"rule {rule.name!r} refers to itself before reading anything (left recursion)")
-        return _moves(rule.body, active | {rule})
+        body = rule.body
+        if body.memo_moves is None:  # kept, or rules that are reached in several ways would be gone into each time
+            body.memo_moves = _prune(_moves(body, active | {rule}))
+        return list(body.memo_moves)
     if kind == K_ALT:
         return [move for arg in node.args for move in _moves(arg, active)]
     if kind == K_SEQ:

@@ -80,7 +80,7 @@ class RegexError(ConstraintError):
 
 
 class GrammarError(ConstraintError):
-    """A grammar that is malformed or cannot be enforced; all reasons at once, each with line, column and source line."""
+    """A grammar that is malformed or cannot be enforced; all reasons at once, each with line, column and caret."""
 
     def __init__(self, notation: str, problems: Sequence[Problem]) -> None:
         self.notation, self.problems = notation, tuple(problems)

@@ -6,6 +6,10 @@ behind it. A *head* is (code, stack): what runs on top and the cell below it (-1
 + place in the literal pool; KEY_BASE + object instance and key-trie node; ACCEPT: the text may end here. Heads are kept
 closed: when a frame may end, what lies below it is a head too. A state that is not built yet is asked for (REQ) and
 treated as dead; the caller builds it and walks again.
+
+Two heads with one code are joined: a stack is then a *set* of stacks. A cell whose state is -2 - m holds the member m
+and, as its parent, the other members; members stand in the order of their states, no state twice, the bottom (-1) last.
+So equal sets are one cell, and ambiguity costs what its different situations cost, not what its readings would.
 """
 
 from __future__ import annotations
@@ -27,9 +31,9 @@ from numba.extending import intrinsic
     INSTANCES, KEY_BITS, KEY_RESTS,
     MEMO_KEYS, MEMO_VALUES, MEMO_MASK, MEMO_TABLE, BASE_ROWS, BASE_LISTS, N_WORDS,
     HEAD_CODE, HEAD_STACK, HEAD_CAPACITY, WORK, WORK_CAPACITY, REQUESTS, REQUEST_CAPACITY,
-    MEMO_MIN_NODES,
+    MEMO_MIN_NODES, JOIN_KEYS, JOIN_VALUES, JOIN_MASK, JOIN_WORK, JOIN_CAPACITY,
     OWN_STATE, OWN_PARENT, OWN_TABLE, OWN_PLACES, OWN_TABLE_MASK, OWN_CAPACITY, N_SLOTS,
-) = range(57)  # fmt: skip
+) = range(62)  # fmt: skip
 
 # --- codes --------------------------------------------------------------------------------------------------------
 DEAD = -1
@@ -48,6 +52,8 @@ NO_RESIDUAL, LARGE_RESIDUAL = -1, -2
 REACH_ALL = 2**31 - 1
 BASE_NONE, BASE_DENSE, BASE_LIST = 0, 1, 2
 MEMO_REQUEST = 1 << 62
+MAX_JOIN_STEPS = 1 << 17  # of one union of stacks; beyond, two heads stay apart
+NO_MEMBER = -3
 # results
 OK, NEED_BUILD, NEED_ROOM, EMPTY = 0, 1, 2, 3
 
@@ -130,7 +136,7 @@ def push_own_cell(ctx, state, parent):  # type: ignore[no-untyped-def]
     """A cell of this walk alone, hash-consed among themselves (a shared cell of the same content is another one)."""
     states, parents, table = _i32(ctx, OWN_STATE), _i32(ctx, OWN_PARENT), _i32(ctx, OWN_TABLE)
     mask = ctx[OWN_TABLE_MASK]
-    place = ((state * 0x9E3779B1) ^ (parent * 0x85EBCA77) ^ (state >> 7)) & mask
+    place = ((state * 0x9E3779B97F4A7C15 + parent * 0x2545F4914F6CDD1D) >> 24) & mask
     while True:
         found = np.int64(table[place])
         if found < 0:
@@ -159,6 +165,7 @@ def drop_own_cells(ctx):  # type: ignore[no-untyped-def]
     for i in range(counts[3]):
         table[places[i]] = -1
     counts[3] = 0
+    counts[6] += 1
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -187,7 +194,7 @@ def push_cell(ctx, state, parent):  # type: ignore[no-untyped-def]
         return push_own_cell(ctx, state, parent)
     states, parents, table = _i32(ctx, CELL_STATE), _i32(ctx, CELL_PARENT), _i32(ctx, CELL_TABLE)
     mask = ctx[CELL_TABLE_MASK]
-    place = ((state * 0x9E3779B1) ^ (parent * 0x85EBCA77) ^ (state >> 7)) & mask
+    place = ((state * 0x9E3779B97F4A7C15 + parent * 0x2545F4914F6CDD1D) >> 24) & mask
     while True:
         found = table[place]
         if found < 0:
@@ -208,12 +215,124 @@ def push_cell(ctx, state, parent):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
+def stack_member(ctx, stack):  # type: ignore[no-untyped-def]
+    """The first member of a set of stacks: a cell, or -1 for the bottom."""
+    if stack >= 0:
+        state = cell_state(ctx, stack)
+        if state < 0:
+            return -2 - state
+    return stack
+
+
+@njit(cache=True, nogil=True)
+def stack_others(ctx, stack):  # type: ignore[no-untyped-def]
+    """The set of stacks without its first member; NO_MEMBER where there is no other."""
+    if stack >= 0 and cell_state(ctx, stack) < 0:
+        return cell_parent(ctx, stack)
+    return np.int64(NO_MEMBER)
+
+
+@njit(cache=True, nogil=True)
+def push_joined(ctx, state, parent):  # type: ignore[no-untyped-def]
+    """As `push_cell`, but a walker takes a shared cell where there is one: then what was joined before stays itself."""
+    if ctx[OWN_CAPACITY] and parent < OWN_BASE and -2 - state < OWN_BASE:
+        states, parents, table = _i32(ctx, CELL_STATE), _i32(ctx, CELL_PARENT), _i32(ctx, CELL_TABLE)
+        mask = ctx[CELL_TABLE_MASK]
+        place = ((state * 0x9E3779B97F4A7C15 + parent * 0x2545F4914F6CDD1D) >> 24) & mask
+        while True:
+            found = np.int64(table[place])
+            if found < 0:
+                break
+            if states[found] == state and parents[found] == parent:
+                return found
+            place = (place + 1) & mask
+    return push_cell(ctx, state, parent)
+
+
+@njit(cache=True, nogil=True)
+def join_slot(ctx, a, b):  # type: ignore[no-untyped-def]
+    """Where the union of two sets of stacks is remembered: (key, place)."""
+    key = (max(a, b) << 31) | (min(a, b) + 1)
+    return key, ((key * 0x9E3779B97F4A7C15) >> 20) & ctx[JOIN_MASK]
+
+
+@njit(cache=True, nogil=True)
+def join_stacks(ctx, a, b):  # type: ignore[no-untyped-def]
+    """The union of two sets of stacks; what lies below a common state is joined in turn.
+
+    NO_MEMBER where that takes too long. What is remembered holds for one walk where the cells are a walker's own. Stacks may be deep, so there is no recursion: an entry of the work list is
+    (a, b, phase, member of the result), and `done` is the answer of the entry above.
+    """
+    counts, work = _i64(ctx, COUNTS), _i64(ctx, JOIN_WORK)
+    keys, values, walk_number = _i64(ctx, JOIN_KEYS), _i64(ctx, JOIN_VALUES), counts[6]
+    work[0], work[1], work[2] = a, b, 0
+    n, steps, done = 4, 0, np.int64(a)
+    while n > 0:
+        a, b, phase = work[n - 4], work[n - 3], work[n - 2]
+        if phase == 0:
+            steps += 1
+            if steps > MAX_JOIN_STEPS or n + 8 > ctx[JOIN_CAPACITY]:
+                return np.int64(NO_MEMBER)
+            if a in (b, NO_MEMBER) or b == NO_MEMBER:
+                done = b if a == NO_MEMBER else a
+                n -= 4
+                continue
+            key, place = join_slot(ctx, a, b)
+            if keys[place] == key and values[place] >> 32 == walk_number:
+                done = values[place] & 0xFFFFFFFF
+                n -= 4
+                continue
+            first, other = stack_member(ctx, a), stack_member(ctx, b)
+            first_state = cell_state(ctx, first) if first >= 0 else np.int64(-1)
+            other_state = cell_state(ctx, other) if other >= 0 else np.int64(-1)
+            if first_state == other_state and first != other:
+                work[n - 2] = 1
+                work[n], work[n + 1] = cell_parent(ctx, first), cell_parent(ctx, other)
+            else:
+                work[n - 2] = 2
+                work[n - 1] = first if first_state >= other_state else other
+                work[n] = stack_others(ctx, a) if first_state >= other_state else a
+                work[n + 1] = stack_others(ctx, b) if first_state <= other_state else b
+            work[n + 2] = 0
+            n += 4
+        elif phase == 1:  # what lies below a common state is done
+            work[n - 2] = 2
+            work[n - 1] = push_joined(ctx, cell_state(ctx, stack_member(ctx, a)), done)
+            work[n], work[n + 1], work[n + 2] = stack_others(ctx, a), stack_others(ctx, b), 0
+            n += 4
+        else:  # the other members are done
+            if done == NO_MEMBER:
+                done = work[n - 1]
+            else:
+                done = push_joined(ctx, -2 - work[n - 1], done)
+            if counts[2]:
+                return np.int64(NO_MEMBER)
+            key, place = join_slot(ctx, a, b)
+            keys[place] = key
+            values[place] = (walk_number << 32) | done
+            n -= 4
+    return done
+
+
+@njit(cache=True, nogil=True)
 def add_head(ctx, first, n, code, stack):  # type: ignore[no-untyped-def]
-    """Append a head to the set that begins at `first`, unless it is there; returns the new end."""
+    """Put a head into the set that begins at `first`; returns the new end.
+
+    Where the code is there already, the stacks are joined; counts[5] is the least place where that changed something.
+    """
     codes, stacks = _i64(ctx, HEAD_CODE), _i64(ctx, HEAD_STACK)
     for i in range(first, n):
-        if codes[i] == code and stacks[i] == stack:
-            return n
+        if codes[i] == code:
+            if stacks[i] == stack:
+                return n
+            joined, counts = join_stacks(ctx, np.int64(stacks[i]), np.int64(stack)), _i64(ctx, COUNTS)
+            if counts[2]:
+                return n
+            if joined != NO_MEMBER:
+                if joined != stacks[i]:
+                    stacks[i] = joined
+                    counts[5] = min(counts[5], i)
+                return n
     if n >= ctx[HEAD_CAPACITY]:
         _i64(ctx, COUNTS)[2] = 1
         return n
@@ -233,22 +352,35 @@ def resolve(ctx, code):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
+def add_below(ctx, first, n, stack):  # type: ignore[no-untyped-def]
+    """Put what lies on top of a set of stacks into the set of heads that begins at `first`; returns its end."""
+    while stack != NO_MEMBER:
+        member = stack_member(ctx, stack)
+        if member < 0:
+            n = add_head(ctx, first, n, np.int64(ACCEPT), np.int64(-1))
+        else:
+            n = add_head(ctx, first, n, resolve(ctx, cell_state(ctx, member)), cell_parent(ctx, member))
+        stack = stack_others(ctx, stack)
+    return n
+
+
+@njit(cache=True, nogil=True)
 def close_heads(ctx, first, n):  # type: ignore[no-untyped-def]
     """Add what lies below frames that may end; drop finished frames. Returns the new end."""
     codes, stacks = _i64(ctx, HEAD_CODE), _i64(ctx, HEAD_STACK)
-    nullable, kinds = _u8(ctx, STATE_NULLABLE), _u8(ctx, STATE_KIND)
+    nullable, kinds, counts = _u8(ctx, STATE_NULLABLE), _u8(ctx, STATE_KIND), _i64(ctx, COUNTS)
     i = first
     while i < n:
         code, stack = codes[i], stacks[i]
+        counts[5] = n
         if 0 <= code < LIT_BASE:
             if kinds[code] == UNBUILT and nullable[code] == 2:
                 request(ctx, code)
             if nullable[code] == 1:
-                if stack < 0:
-                    n = add_head(ctx, first, n, np.int64(ACCEPT), np.int64(-1))
-                else:
-                    n = add_head(ctx, first, n, resolve(ctx, cell_state(ctx, stack)), cell_parent(ctx, stack))
-        i += 1
+                n = add_below(ctx, first, n, stack)
+        i = min(i + 1, counts[5])
+        if counts[2]:
+            break
     kept = first
     for i in range(first, n):
         if codes[i] != EPSILON_STATE:
@@ -722,8 +854,7 @@ def use_memos(ctx, node, begin, end, n_work, mask):  # type: ignore[no-untyped-d
         else:
             add_base(ctx, memo, mask)
             if residual >= 0 and stack >= 0:
-                n = add_head(ctx, top, top, resolve(ctx, cell_state(ctx, stack)), cell_parent(ctx, stack))
-                n = close_heads(ctx, top, n)
+                n = close_heads(ctx, top, add_below(ctx, top, top, stack))
                 n_work = push_work(ctx, residual, top, n, n_work)
                 top = n
     return kept, top, n_work
@@ -1029,7 +1160,7 @@ def rehash_cells(states, parents, n, table):  # type: ignore[no-untyped-def]
     mask = np.int64(table.shape[0] - 1)
     for i in range(n):
         state, parent = np.int64(states[i]), np.int64(parents[i])
-        place = ((state * 0x9E3779B1) ^ (parent * 0x85EBCA77) ^ (state >> 7)) & mask
+        place = ((state * 0x9E3779B97F4A7C15 + parent * 0x2545F4914F6CDD1D) >> 24) & mask
         while table[place] >= 0:
             place = (place + 1) & mask
         table[place] = i

@@ -14,7 +14,8 @@ from . import kernels as k
 
 Array = npt.NDArray[Any]
 
-
+JOIN_SLOTS = 1 << 14  # unions of stacks that are remembered
+JOIN_ROOM = 1 << 18  # four entries a level of a union
 LARGE = 1 << 16  # entries; up to here arrays double
 
 
@@ -108,6 +109,11 @@ class Tables:
         self.base_lists = pool(k.BASE_LISTS, np.int32, 1024)
         self.counts = pool(k.COUNTS, np.int64, 8)
         self._pools = self.pools()
+        self.join_keys, self.join_values = np.full(JOIN_SLOTS, -1, np.int64), np.zeros(JOIN_SLOTS, np.int64)
+        self.join_work = np.zeros(JOIN_ROOM, np.int64)
+        self._publish({k.JOIN_KEYS: self.join_keys, k.JOIN_VALUES: self.join_values, k.JOIN_WORK: self.join_work})
+        self.ctx[k.JOIN_MASK] = JOIN_SLOTS - 1
+        self.ctx[k.JOIN_CAPACITY] = JOIN_ROOM
         self._cells(4096)
         self._scratch(4096)
         self._memo_hash(256)

@@ -16,8 +16,11 @@ from . import kernels as k
 from .tables import Array, Tables
 
 CAPACITY = 1024  # heads and cells that a new walker has room for
+JOIN_SLOTS = 1 << 11  # unions of stacks that it remembers within one walk
+JOIN_ROOM = 1 << 15  # four entries a level of a union
 OWN_SLOTS = (
     *(k.COUNTS, k.HEAD_CODE, k.HEAD_STACK, k.HEAD_CAPACITY, k.WORK, k.WORK_CAPACITY, k.REQUESTS, k.REQUEST_CAPACITY),
+    *(k.JOIN_KEYS, k.JOIN_VALUES, k.JOIN_WORK, k.JOIN_MASK, k.JOIN_CAPACITY),
     *(k.OWN_STATE, k.OWN_PARENT, k.OWN_TABLE, k.OWN_PLACES, k.OWN_TABLE_MASK, k.OWN_CAPACITY),
 )
 
@@ -41,6 +44,9 @@ class Walker:
             k.HEAD_CODE: self._codes,
             k.HEAD_STACK: self._stacks,
             k.WORK: np.zeros(3 * capacity, np.int64),
+            k.JOIN_KEYS: np.full(JOIN_SLOTS, -1, np.int64),
+            k.JOIN_VALUES: np.zeros(JOIN_SLOTS, np.int64),
+            k.JOIN_WORK: np.zeros(JOIN_ROOM, np.int64),
             k.OWN_STATE: np.zeros(capacity, np.int32),
             k.OWN_PARENT: np.zeros(capacity, np.int32),
             k.OWN_PLACES: np.zeros(capacity, np.int32),
@@ -49,6 +55,7 @@ class Walker:
         own = dict.fromkeys(OWN_SLOTS, 0)
         own |= {slot: array.ctypes.data for slot, array in self._arrays.items()}
         own |= {k.HEAD_CAPACITY: capacity, k.WORK_CAPACITY: 3 * capacity, k.REQUEST_CAPACITY: 256}
+        own |= {k.JOIN_MASK: JOIN_SLOTS - 1, k.JOIN_CAPACITY: JOIN_ROOM}
         own |= {k.OWN_CAPACITY: capacity, k.OWN_TABLE_MASK: 4 * capacity - 1}
         self._own_slots = np.array(list(own), np.intp)
         self._own_values = np.array(list(own.values()), np.int64)

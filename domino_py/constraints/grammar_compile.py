@@ -145,5 +145,3 @@ class GrammarCompiler:
 
     def _refused(self, part: Without, message: str) -> GrammarError:
         return GrammarError(self.grammar.source.notation, [self.grammar.source.problem(part.offset, message)])
-
-

@@ -151,7 +151,7 @@ class _W3cReader(_Reader):
         self.at += 1
         is_negated = self.sees("^")
         self.at += is_negated
-        ranges = []
+        ranges: list[tuple[int, int]] = []
         while not self.sees("]") or not ranges:
             low_at = self.at
             low = high = self._class_character(begin)
@@ -224,5 +224,3 @@ class _IsoReader(_Reader):
         if self.sees("::="):
             self.fail("'::=' in a grammar whose first rule has '=': one style is the most")
         self.fail(f"{self.shown()} cannot stand here", "A name, a text or a bracket was expected.")
-
-

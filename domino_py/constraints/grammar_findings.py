@@ -60,8 +60,8 @@ def _undefined(grammar: Grammar) -> list[GrammarProblem]:
     known = list(grammar.rules)
     if grammar.start not in grammar.rules:
         near = difflib.get_close_matches(grammar.start, known, n=1)
-        hint = f"Give start={(near or known)[0]!r}, or name a rule so." if known else "The grammar has no rules."
-        found.append(grammar.source.problem(0, f"the start rule {grammar.start!r} is not defined", hint))
+        advice = f"Give start={(near or known)[0]!r}, or name a rule so." if known else "The grammar has no rules."
+        found.append(grammar.source.problem(0, f"the start rule {grammar.start!r} is not defined", advice))
     bodies = [rule.body for rule in grammar.rules.values()] + list(grammar.ignored)
     for body in bodies:
         for reference in references(body):
@@ -87,7 +87,9 @@ def _terminals(grammar: Grammar) -> list[GrammarProblem]:
         first = component[0]
         if len(component) > 1 or first in graph[first]:
             message = f"the terminal {first!r} refers to itself"
-            found.append(grammar.source.problem(terminals[first].offset, message, "Write it as a rule, in small letters."))
+            found.append(
+                grammar.source.problem(terminals[first].offset, message, "Write it as a rule, in small letters.")
+            )
     return found
 
 

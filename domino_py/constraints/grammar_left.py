@@ -2,8 +2,8 @@
 
 The automaton pushes a frame for a call before it reads, so no rule may come back to itself at its left end, also not
 behind parts that may be empty. For a set C of rules that reach each other at the left end, every body is split by what
-stands first: `body(B) = N_B | X R_BX | ...` for X in C, with N_B free of C at the left. Then A in C is some N_B followed
-by steps up to A (the left-corner transform of Rosenkrantz and Lewis 1970):
+stands first: `body(B) = N_B | X R_BX | ...` for X in C, with N_B free of C at the left. Then A in C is some N_B, and
+steps up to A (the left-corner transform of Rosenkrantz and Lewis 1970):
 
     A      = N_B up(B)                              for every B in C
     up(X)  = R_DX up(D)  |  nothing, if X is A      for every D in C
@@ -109,7 +109,9 @@ class LeftRecursion:
     def _find_nullable(self) -> None:
         changed = True
         while changed:
-            more = {rule for rule, body in self.bodies.items() if rule not in self._nullable and self._may_be_empty(body)}
+            more = {
+                rule for rule, body in self.bodies.items() if rule not in self._nullable and self._may_be_empty(body)
+            }
             changed = bool(more)
             self._nullable |= more
 

@@ -95,7 +95,10 @@ def _split(node: Expr, rules: Mapping[Rule, object], is_right: bool, memo: dict[
         if inner is None:
             return None
         around = seq(*others)
-        join = (lambda expr: seq(around, expr)) if is_right else (lambda expr: seq(expr, around))
+
+        def join(expr: Expr) -> Expr:
+            return seq(around, expr) if is_right else seq(expr, around)
+
         return Split(join(inner.rest), {rule: join(expr) for rule, expr in inner.beside.items()})
     return None  # a repetition that holds a call
 

@@ -39,7 +39,11 @@ class Source:
         return line, offset - self._starts[line - 1] + 1
 
     def problem(
-        self, offset: int, message: str, hint: str | None = None, severity: Literal["error", "warning", "note"] = "error"
+        self,
+        offset: int,
+        message: str,
+        hint: str | None = None,
+        severity: Literal["error", "warning", "note"] = "error",
     ) -> GrammarProblem:
         """A problem at an offset, with its source line and a caret."""
         line, column = self.place(offset)

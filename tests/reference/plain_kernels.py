@@ -23,16 +23,49 @@ def resolve(tables: Tables, code: int) -> int:
 
 
 def close_heads(tables: Tables, heads: list[Head]) -> list[Head]:
-    """The heads and all that lies below frames that may end, without finished frames."""
-    found = list(dict.fromkeys(heads))
-    for code, stack in found:  # grows while it is read
+    """The heads and all that lies below frames that may end, without finished frames; one head for each code."""
+    found: dict[int, int] = {}
+    work = list(heads)
+    while work:
+        code, stack = work.pop()
+        joined = join_stacks(tables, found[code], stack) if code in found else stack
+        if found.get(code) == joined:
+            continue
+        found[code] = joined
         if 0 <= code < k.LIT_BASE and tables.state_nullable.array[code] == 1:
-            below = (k.ACCEPT, -1)
-            if stack >= 0:
-                below = (resolve(tables, int(tables.cell_state[stack])), int(tables.cell_parent[stack]))
-            if below not in found:
-                found.append(below)
-    return [head for head in found if head[0] != k.EPSILON_STATE]
+            work += [
+                (k.ACCEPT, -1)
+                if member < 0
+                else (resolve(tables, int(tables.cell_state[member])), int(tables.cell_parent[member]))
+                for member in members(tables, joined)
+            ]
+    return [head for head in found.items() if head[0] != k.EPSILON_STATE]
+
+
+def members(tables: Tables, stack: int) -> list[int]:
+    """The members of a set of stacks: cells, and -1 for the bottom."""
+    found = []
+    while stack >= 0 and tables.cell_state[stack] < 0:
+        found.append(-2 - int(tables.cell_state[stack]))
+        stack = int(tables.cell_parent[stack])
+    return [*found, stack]
+
+
+def join_stacks(tables: Tables, a: int, b: int) -> int:
+    """The union of two sets of stacks, state by state."""
+    below: dict[int, int] = {}
+    has_bottom = False
+    for member in members(tables, a) + members(tables, b):
+        if member < 0:
+            has_bottom = True
+            continue
+        state, parent = int(tables.cell_state[member]), int(tables.cell_parent[member])
+        below[state] = join_stacks(tables, below[state], parent) if below.get(state, parent) != parent else parent
+    cells = [push(tables, state, below[state]) for state in sorted(below)]
+    result = -1 if has_bottom else cells.pop(0)
+    for cell in cells:
+        result = push(tables, -2 - cell, result)
+    return result
 
 
 def push(tables: Tables, state: int, parent: int) -> int:
