@@ -176,3 +176,18 @@ def test_errors_are_one_line_and_exit_code_2() -> None:
     done = subprocess.run(call, capture_output=True, text=True, check=False, cwd=Path(__file__).parent.parent)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.strip() == "error: none.json: No such file or directory."
+
+
+def test_check_and_generate_take_a_grammar_file(model_folder: str, tmp_path: Path) -> None:
+    path = tmp_path / "word.gbnf"
+    path.write_text('root ::= "(" root ")" | "a"', encoding="utf-8")
+    assert invoke("check", "--grammar", str(path), "--text", "((a))").exit_code == 0
+    assert invoke("check", "--grammar", str(path), "--text", "((a)").exit_code == 1
+    written = invoke("generate", "x", "--grammar", str(path), "--max-new-tokens", "9", "-m", model_folder)
+    assert written.stdout.strip().strip("()") == "a"
+    path.write_text('root ::= "(" rot ")"', encoding="utf-8")
+    refused = invoke("check", "--grammar", str(path))
+    assert refused.exit_code == 1
+    assert "line 1, column 14" in refused.stdout
+    with pytest.raises(DominoError, match="No such file"):
+        invoke("check", "--grammar", str(tmp_path / "none.gbnf"))

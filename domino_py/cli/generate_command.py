@@ -22,6 +22,8 @@ def generate(
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="The text is any JSON value.")] = False,
     schema: opt.Schema = None,
+    grammar: opt.GrammarFile = None,
+    syntax: opt.Syntax = None,
     chat: Annotated[
         bool, typer.Option("--chat/--text", help="Put the prompt through the chat template, or not.")
     ] = False,
@@ -40,7 +42,7 @@ def generate(
     import domino_py as domino
     from domino_py.cli.loading import load_model
 
-    constraint = constraint_of(regex, choice, json, schema)
+    constraint = constraint_of(regex, choice, json, schema, grammar, syntax)
     settings = opt.sampling_options(sample, temperature, top_p, top_k, seed)
     text = sys.stdin.read() if prompt == "-" else prompt
     loaded, tokenizer = load_model(model, dtype, device)
@@ -51,12 +53,20 @@ def generate(
         Console(stderr=True).print(result.report)
 
 
-def constraint_of(regex: str | None, choice: list[str] | None, json: bool, schema: str | None) -> Any:
+def constraint_of(
+    regex: str | None,
+    choice: list[str] | None,
+    json: bool,
+    schema: str | None,
+    grammar: str | None = None,
+    syntax: str | None = None,
+) -> Any:
     """The constraint that the options name. Raises InvalidOption for more than one of them."""
     import domino_py as domino
-    from domino_py.cli.loading import load_schema
+    from domino_py.cli.loading import load_grammar, load_schema
 
     given = {"--regex": regex is not None, "--choice": bool(choice), "--json": json, "--schema": schema is not None}
+    given["--grammar"] = grammar is not None
     names = [name for name, present in given.items() if present]
     if len(names) > 1:
         raise InvalidOption(names[1], f"{' and '.join(names)} were given; one constraint is the most.")
@@ -66,4 +76,6 @@ def constraint_of(regex: str | None, choice: list[str] | None, json: bool, schem
         return domino.choice(choice)
     if json:
         return domino.json()
+    if grammar is not None:
+        return load_grammar(grammar, syntax)
     return None if schema is None else load_schema(schema)

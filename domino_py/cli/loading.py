@@ -62,6 +62,19 @@ def load_schema(name: str) -> Any:
     return found
 
 
+def load_grammar(name: str, syntax: str | None) -> Any:
+    """The constraint of a grammar file. Raises NotFound where it cannot be read, GrammarError for what is wrong."""
+    from domino_py.constraints.grammar import grammar
+
+    path = Path(name)
+    try:
+        return grammar(path, syntax=syntax)  # type: ignore[arg-type]  # checked there
+    except OSError as error:
+        raise NotFound(f"{path}: {error.strerror or error}.") from error
+    except UnicodeDecodeError as error:
+        raise NotFound(f"{path}: not UTF-8 ({error.reason} at byte {error.start}).") from error
+
+
 def _schema_of_file(path: Path) -> Any:
     try:
         schema = json.loads(path.read_text(encoding="utf-8"))

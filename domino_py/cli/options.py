@@ -26,6 +26,12 @@ Schema = Annotated[
 ]
 
 
+GrammarFile = Annotated[
+    str | None, typer.Option("--grammar", "-g", help="A grammar file; .gbnf, .lark and .ebnf say their syntax.")
+]
+Syntax = Annotated[str | None, typer.Option(help="With --grammar: gbnf, lark or ebnf.")]
+
+
 def sampling_options(
     sample: bool, temperature: float | None, top_p: float | None, top_k: int | None, seed: int | None
 ) -> dict[str, Any]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from tokenizer_align.errors import ConstraintError, EmptyLanguage, Problem, UnsupportedSchema
+from tokenizer_align.errors import ConstraintError, EmptyLanguage, GrammarError, Problem, UnsupportedSchema
 
 from .base import Constraint
+from .grammar import check_grammar
 from .schema import check_options, checked_shape, make_compiler, read_document
 from .schema_compile import SchemaCompiler
 from .schema_dialect import strict_problems
@@ -32,12 +33,14 @@ def check(subject: Any) -> list[Problem]:
         constraint = _as_constraint(subject)
         if constraint.kind in ("json_schema", "type"):
             problems = _check_schema(constraint)
+        elif constraint.kind == "grammar":
+            problems = list(check_grammar(constraint))
         else:
             constraint.validate()
             problems = [*constraint.ignored, *constraint.narrowed]
             for part in constraint.source if constraint.kind in ("sequence", "alternatives", "repeat") else ():
                 problems += check(part) if isinstance(part, Constraint) else []
-    except (UnsupportedSchema, EmptyLanguage) as error:
+    except (UnsupportedSchema, GrammarError, EmptyLanguage) as error:
         problems = list(error.problems) or [Problem("", None, str(error))]
     except ConstraintError as error:
         problems = [Problem("", None, str(error))]

@@ -18,7 +18,8 @@ _NAME = re.compile(r"[A-Za-z0-9_-]+")
 _RULE = re.compile(r"[A-Za-z0-9_-]+[ \t]*::=")
 _RULE_LINE = re.compile(r"(?m)^[ \t]*[A-Za-z0-9_-]+[ \t]*::=")
 _NUMBER = re.compile(r"[0-9]+")
-_HEX = {"x": re.compile(r"[0-9a-fA-F]{2}"), "u": re.compile(r"[0-9a-fA-F]{4}"), "U": re.compile(r"[0-9a-fA-F]{8}")}
+_DIGITS = {"x": 2, "u": 4, "U": 8}
+_HEX = {letter: re.compile(rf"[0-9a-fA-F]{{{n}}}") for letter, n in _DIGITS.items()}
 _SIMPLE = {"n": "\n", "r": "\r", "t": "\t", "\\": "\\", '"': '"', "[": "[", "]": "]", "-": "-", "^": "^", "/": "/"}
 _TOKEN_HINT = "Write the text that the token stands for."
 
@@ -150,7 +151,7 @@ class _GbnfReader(Reader):
         if letter in _HEX:
             digits = self.match(_HEX[letter])
             if digits is None:
-                self.fail(f"\\{letter} needs {dict(x=2, u=4, U=8)[letter]} hexadecimal digits", offset=begin)
+                self.fail(f"\\{letter} needs {_DIGITS[letter]} hexadecimal digits", offset=begin)
             return code_point(self.source, digits.group(), begin)
         if letter not in _SIMPLE or not letter:
             self.fail(f"there is no escape \\{letter}", offset=begin)

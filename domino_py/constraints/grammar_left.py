@@ -137,8 +137,7 @@ class LeftRecursion:
         if node.kind == K_ALT:
             return alt(*(self._nonempty(arg) for arg in node.args))
         if node.kind == K_REPEAT:
-            lo, hi = node.data
-            return repeat(self._nonempty(node.args[0]), 1, hi)
+            return repeat(self._nonempty(node.args[0]), 1, node.data[1])
         if node.kind == K_SEQ:
             result, rest = EMPTY, EPSILON
             for part in reversed(seq_parts(node)):  # every part may be empty

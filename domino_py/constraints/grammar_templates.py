@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from tokenizer_align.errors import Problem
 
-from .grammar_model import Choice, Named, Part, Repeated, RuleDef, Sequence, Without
+from .grammar_model import Choice, Named, Part, Repeated, RuleDef, Sequence, Without, children
 from .grammar_source import Source
 
 MAX_USES = 2000  # different uses of templates; a template that calls itself with ever longer arguments has no end
+MAX_PARTS = 1000  # parts of the arguments of one use
 
 
 def expand_templates(source: Source, rules: dict[str, RuleDef], problems: list[Problem]) -> None:
@@ -25,6 +26,8 @@ def expand_templates(source: Source, rules: dict[str, RuleDef], problems: list[P
     for name in templates:
         if name in expander.used:
             del rules[name]
+        else:
+            rules[name].body = Sequence(())  # what its parameters would be is not known
     rules.update(expander.made)
 
 
@@ -34,6 +37,7 @@ class _Expander:
         self.made: dict[str, RuleDef] = {}
         self.used: set[str] = set()
         self._names: dict[Named, str] = {}
+        self._is_endless = False
         self._waiting: list[tuple[RuleDef, RuleDef, tuple[Part, ...]]] = []
 
     def finish(self) -> None:
@@ -68,16 +72,24 @@ class _Expander:
             self.used.add(use.name)
             return Sequence(())
         self.used.add(use.name)
+        if self._is_endless or len(self._names) >= MAX_USES or _is_large(use):
+            if not self._is_endless:
+                message = "the uses of this template grow without end, or are too many"
+                self.problems.append(self.source.problem(use.offset, message))
+            self._is_endless = True
+            return Sequence(())
         found = self._names.get(use)
         if found is None:
-            if len(self._names) >= MAX_USES:
-                if len(self._names) == MAX_USES:
-                    message = f"more than {MAX_USES} different uses of templates: does one call itself without end?"
-                    self.problems.append(self.source.problem(use.offset, message))
-                self._names[use] = use.name
-                return Sequence(())
             found = self._names[use] = f"{use.name}{{{len(self._names)}}}"
             rule = RuleDef(found, Sequence(()), template.offset, template.is_terminal)
             self.made[found] = rule
             self._waiting.append((rule, template, use.arguments))
         return Named(found, use.offset)
+
+
+def _is_large(use: Named) -> bool:
+    n_parts, work = 0, list(use.arguments)
+    while work and n_parts <= MAX_PARTS:
+        n_parts += 1
+        work += children(work.pop())
+    return n_parts > MAX_PARTS
