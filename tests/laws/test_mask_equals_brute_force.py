@@ -14,6 +14,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from tests.grammar_strategies import grammar_or_reject, grammars
 from tests.reference.brute_force import UNREACHABLE, BruteForce, Undecided, live_bytes
 from tests.reference.languages import DrawnVocabulary, duties, objects, regular, structured, vocabularies
 from tokenizer_align.compiled import Compiled
@@ -178,6 +179,14 @@ def test_mask_equals_brute_force_where_some_bytes_are_no_tokens(
     expr: Expr, drawn: DrawnVocabulary, memo_min_nodes: int, data: st.DataObject
 ) -> None:
     check(expr, drawn, memo_min_nodes, data)
+
+
+@settings(max_examples=2 * EXAMPLES)
+@given(grammars("abc[]"), vocabularies(), MEMO_SIZES, st.data())
+def test_mask_equals_brute_force_for_grammars(
+    text: str, drawn: DrawnVocabulary, memo_min_nodes: int, data: st.DataObject
+) -> None:
+    check(grammar_or_reject(text).expression, drawn, memo_min_nodes, data)
 
 
 @pytest.mark.parametrize("memo_min_nodes", [1, 300])

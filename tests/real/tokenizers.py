@@ -82,6 +82,15 @@ def llama_cpp_vocabularies() -> Path:
     )
 
 
+def llama_cpp_grammars() -> Path:
+    """Directory of llama.cpp's own .gbnf files, out of the same package (so only with DOMINO_SLOW set)."""
+    if not os.environ.get("DOMINO_SLOW"):
+        pytest.skip("needs a download of 76 MB; set DOMINO_SLOW=1")
+    return _cached(
+        "llama-cpp-grammars", lambda folder: _fetch("llama-cpp-python==0.3.36", "/grammars/", folder, any_end=True)
+    )
+
+
 def _smollm2() -> Any:
     return _saved("smollm2", lambda folder: load_gguf_tokenizer(packaged_gguf("smollm2", folder)))
 
