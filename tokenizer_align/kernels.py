@@ -260,8 +260,9 @@ def join_slot(ctx, a, b):  # type: ignore[no-untyped-def]
 def join_stacks(ctx, a, b):  # type: ignore[no-untyped-def]
     """The union of two sets of stacks; what lies below a common state is joined in turn.
 
-    NO_MEMBER where that takes too long. What is remembered holds for one walk where the cells are a walker's own. Stacks may be deep, so there is no recursion: an entry of the work list is
-    (a, b, phase, member of the result), and `done` is the answer of the entry above.
+    NO_MEMBER where that takes too long. What is remembered holds for one walk where the cells are a walker's own.
+    Stacks may be deep, so there is no recursion: an entry of the work list is (a, b, phase, member of the result), and
+    `done` is the answer of the entry above.
     """
     counts, work = _i64(ctx, COUNTS), _i64(ctx, JOIN_WORK)
     keys, values, walk_number = _i64(ctx, JOIN_KEYS), _i64(ctx, JOIN_VALUES), counts[6]
