@@ -14,6 +14,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from domino_py import grammars as grammars
     from domino_py.compilation import compile as compile
     from domino_py.constraints.base import Constraint as Constraint
     from domino_py.constraints.check import check as check
@@ -96,6 +97,8 @@ def __getattr__(name: str) -> Any:
         from importlib.metadata import version
 
         return version("domino-decoding")
+    if name == "grammars":
+        return importlib.import_module("domino_py.grammars")
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module 'domino_py' has no attribute {name!r}")
@@ -105,4 +108,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return [*__all__, "__version__"]
+    return [*__all__, "__version__", "grammars"]

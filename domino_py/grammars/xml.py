@@ -1,0 +1,48 @@
+"""XML whose elements come from a given set of tags, each closed by its own end tag."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+
+from domino_py.constraints.base import Constraint
+from tokenizer_align.errors import InvalidOption
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
+_REST = r"""
+text: (TEXT | ENTITY)+
+value: (VALUE | ENTITY)*
+TEXT: /[^<>&\x00-\x08\x0b-\x1f\x7f-\x9f\uFFFE\uFFFF]/
+VALUE: /[^<>&"\x00-\x1f\x7f-\x9f\uFFFE\uFFFF]/
+ENTITY: "&amp;" | "&lt;" | "&gt;" | "&quot;" | "&apos;"
+"""
+
+
+def xml(tags: Iterable[str] | Mapping[str, Iterable[str]], root: str | None = None) -> Constraint:
+    """One XML element, with text and elements of these tags inside.
+
+    `tags`: names, or a mapping from each name to the attributes that it may have (each at most once, in this order).
+    `root`: the tag of the outermost element; by default any. Raises InvalidOption for what is no name.
+
+    >>> xml(["a", "b"]).matches("<a>x<b/></a>"), xml(["a", "b"]).matches("<a>x<b></a>")
+    (True, False)
+    """
+    from domino_py.constraints.grammar import grammar
+
+    known = {name: tuple(tags[name]) for name in tags} if isinstance(tags, Mapping) else dict.fromkeys(tags, ())
+    if isinstance(tags, str) or not known:
+        raise InvalidOption("tags", "tags is a list of names, or a mapping from names to their attributes.")
+    for name in [*known, *(attribute for attributes in known.values() for attribute in attributes)]:
+        if not isinstance(name, str) or not _NAME.fullmatch(name):
+            raise InvalidOption("tags", f"{name!r} is not a name of XML.")
+    if root is not None and root not in known:
+        raise InvalidOption("root", f"root={root!r} is none of the tags {', '.join(known)}.", known)
+    places = {name: f"e{index}" for index, name in enumerate(known)}
+    lines = [
+        f"start: {places[root]}" if root is not None else "start: element",
+        f"element: {' | '.join(places.values())}",
+    ]
+    for name, attributes in known.items():
+        written = " ".join(f'(" {attribute}=\\"" value "\\"")?' for attribute in attributes)
+        lines.append(f'{places[name]}: "<{name}" {written} ("/>" | ">" (element | text)* "</{name}>")')
+    return grammar("\n".join(lines) + _REST, syntax="lark")

@@ -1,0 +1,180 @@
+"""The grammars that come with the package: what random walks through their masks write is what other readers take."""
+
+from __future__ import annotations
+
+import ast
+import datetime
+import os
+import xml.etree.ElementTree as ElementTree
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import domino_py as domino
+from domino_py import grammars
+from domino_py.constraints.base import Constraint
+from tests.real.tokenizers import llama_cpp_grammars
+from tokenizer_align.compiled import Compiled, compile_expression
+from tokenizer_align.vocabulary import Vocabulary
+
+N_SAMPLES = 200 if os.environ.get("DOMINO_SLOW") else 40
+PIECES = b'select  from  where  and  or  not  in  for  if  else  =  + ( ) ()  a b1 x_ 12 3. \' " " , </ /> --- | { } } \n'.split(
+    b" "
+)
+
+
+@cache
+def vocabulary() -> Vocabulary:
+    """All bytes that ASCII and two-byte characters need, and pieces of several bytes."""
+    pieces = [piece for piece in PIECES if len(piece) > 1] + [b" from ", b" and ", b"(a, ", b" | ", b"SELECT "]
+    return Vocabulary.from_bytes(
+        [*(bytes([b]) for b in range(256)), *dict.fromkeys(pieces), None], (256 + len({*pieces}),)
+    )
+
+
+def random_texts(constraint: Constraint, n: int, budget: int = 120) -> list[str]:
+    """Texts out of the masks alone: every token has a random weight in each text; near the budget the text closes."""
+    compiled: Compiled = compile_expression(constraint.expression, vocabulary())
+    texts = []
+    for seed in range(n):
+        rng = np.random.default_rng(seed)
+        weights = rng.exponential(size=vocabulary().n_rows) ** 3
+        matcher = compiled.matcher()
+        left = budget + matcher.min_tokens()
+        while not matcher.is_finished:
+            mask = matcher.mask() if left > budget // 2 else matcher.mask_within(left)
+            ids = np.flatnonzero(np.unpackbits(mask.view(np.uint8), bitorder="little"))
+            matcher.advance(int(rng.choice(ids, p=weights[ids] / weights[ids].sum())))
+            left -= 1
+        texts.append(matcher.text_bytes().decode("utf-8"))
+    assert all(constraint.matches(text) for text in texts[:20])
+    return texts
+
+
+KNOWN = [
+    ("arithmetic", ["1+2*(3-4.5)/-2", "0"], ["01", "1+", "(1", "1 2"]),
+    (
+        "sql",
+        [
+            "SELECT a, count(*) AS n FROM t JOIN u ON t.id = u.id WHERE x IN (SELECT y FROM z) GROUP BY a ORDER BY n DESC",
+            "select distinct b from (select * from t) as s left join v on s.a=v.a limit 3;",
+            "select case when a > 1 then 'x' else null end from t union select b from u",
+        ],
+        ["select from t", "select a", "select a from select", "select a from t where", "select a from t where b"],
+    ),
+    (
+        "python_expression",
+        ["[f(x)**2 for x in y if x%2==0]", "a if b else {'k': 1}", "not x in (1,)"],
+        ["1 +", "for", "f(", "1x"],
+    ),
+    ("c_statements", ["int i = 0;\nwhile (i < 10) {\n    i++;\n}\n"], ["int = 0;\n", "i++\n"]),
+    (
+        "graphql",
+        ["query Q($id: ID!) {\n  user(id: $id) {\n    name\n    ...F\n  }\n}", "{ a: b }"],
+        ["{}", "query {", "{ ...on }"],
+    ),
+    ("promql", ['sum by (job) (rate(http_total{code=~"5.."}[5m])) / 2', "up offset 5m"], ["rate(up)", "up[5m]", "{}"]),
+    (
+        "markdown_table",
+        ["| a | b |\n| --- | :-: |\n| 1 |  |\n"],
+        ["| a | b |\n| --- |\n| 1 | 2 |\n", "| a |\n| - |\n", "| a | b |\n| --- | :-: |\n| 1 |\n"],
+    ),
+    ("chess", ["1. e4 e5 2. Nf3 Nc6 3. O-O exd8=Q+ 1-0"], ["1. e9", "e4", "1. Pf3"]),
+    (
+        "date",
+        ["2024-02-29", "2000-02-29", "1999-12-31"],
+        ["1900-02-29", "2023-02-29", "2024-04-31", "0000-01-01", "2024-13-01"],
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "legal", "illegal"), KNOWN, ids=[name for name, _, _ in KNOWN])
+def test_known_texts(name: str, legal: list[str], illegal: list[str]) -> None:
+    grammar = getattr(grammars, name)
+    assert [text for text in legal if not grammar.matches(text)] == []
+    assert [text for text in illegal if grammar.matches(text)] == []
+
+
+def test_all_names_are_known_and_free_of_problems() -> None:
+    assert {name for name, _, _ in KNOWN} == set(grammars.NAMES)
+    assert set(dir(grammars)) == {*grammars.NAMES, "xml"}
+    assert [problem for name in grammars.NAMES for problem in domino.check(getattr(grammars, name))] == []
+    assert domino.grammars is grammars
+    with pytest.raises(AttributeError, match="arithmetic"):
+        _ = grammars.nothing
+
+
+def test_generated_arithmetic_evaluates() -> None:
+    for text in random_texts(grammars.arithmetic, N_SAMPLES):
+        try:
+            assert isinstance(eval(text), int | float)
+        except ZeroDivisionError:
+            pass
+
+
+def test_generated_sql_parses() -> None:
+    sqlglot = pytest.importorskip("sqlglot", reason="sqlglot is the reader here")
+    for text in random_texts(grammars.sql, N_SAMPLES):
+        assert isinstance(sqlglot.parse_one(text), sqlglot.exp.Query), text
+
+
+@pytest.mark.filterwarnings("ignore::SyntaxWarning")  # such as 1 is 2, which is legal
+def test_generated_python_parses() -> None:
+    for text in random_texts(grammars.python_expression, N_SAMPLES):
+        ast.parse(text, mode="eval")
+
+
+def test_generated_dates_exist() -> None:
+    for text in random_texts(grammars.date, N_SAMPLES):
+        assert datetime.date.fromisoformat(text).isoformat() == text
+
+
+def test_every_date_is_legal_for_four_hundred_years() -> None:
+    first = datetime.date(1800, 1, 1).toordinal()
+    for day in range(first, first + 146_097, 1 if os.environ.get("DOMINO_SLOW") else 97):
+        assert grammars.date.matches(datetime.date.fromordinal(day).isoformat())
+
+
+def test_generated_tables_have_as_many_cells_in_every_row() -> None:
+    for text in random_texts(grammars.markdown_table, N_SAMPLES):
+        assert len({line.count("|") for line in text.strip("\n").split("\n")}) == 1
+
+
+@pytest.mark.parametrize("name", ["c_statements", "graphql", "promql", "chess"])
+def test_generated_texts_match(name: str) -> None:
+    assert len(random_texts(getattr(grammars, name), 20)) == 20  # random_texts compares with matches
+
+
+XML_TAGS = {"doc": ["id", "lang"], "p": ["class"], "b": [], "br": []}
+
+
+def test_generated_xml_is_well_formed() -> None:
+    constraint = grammars.xml(XML_TAGS, root="doc")
+    for text in random_texts(constraint, N_SAMPLES):
+        root = ElementTree.fromstring(text)
+        assert root.tag == "doc"
+        assert all(element.tag in XML_TAGS for element in root.iter())
+
+
+def test_xml_closes_what_it_opened() -> None:
+    constraint = grammars.xml(["a", "b"])
+    assert constraint.matches("<a>x<b>&lt;</b><a/></a>")
+    for text in ("<a>", "<a></b>", "<c/>", "<a>&</a>", "<a/><a/>", "<a x=''/>"):
+        assert not constraint.matches(text)
+
+
+def test_xml_refuses_what_is_no_name() -> None:
+    for tags in ([], "ab", ["a b"], ["1"]):
+        with pytest.raises(domino.InvalidOption):
+            grammars.xml(tags)
+    with pytest.raises(domino.InvalidOption, match="root"):
+        grammars.xml(["a"], root="b")
+
+
+def test_llama_cpp_grammars_load_and_write_texts_that_match() -> None:
+    paths: list[Path] = sorted(llama_cpp_grammars().rglob("*.gbnf"))
+    assert len(paths) >= 8
+    for path in paths:
+        random_texts(domino.grammar(path), 5)
