@@ -20,8 +20,10 @@ from tokenizer_align.compiled import Compiled, compile_expression
 from tokenizer_align.vocabulary import Vocabulary
 
 N_SAMPLES = 200 if os.environ.get("DOMINO_SLOW") else 40
-PIECES = b'select  from  where  and  or  not  in  for  if  else  =  + ( ) ()  a b1 x_ 12 3. \' " " , </ /> --- | { } } \n'.split(
-    b" "
+PIECES = (
+    b'select  from  where  and  or  not  in  for  if  else  =  + ( ) ()  a b1 x_ 12 3. \' " " , </ /> --- | { }'.split(
+        b" "
+    )
 )
 
 
@@ -58,7 +60,7 @@ KNOWN = [
     (
         "sql",
         [
-            "SELECT a, count(*) AS n FROM t JOIN u ON t.id = u.id WHERE x IN (SELECT y FROM z) GROUP BY a ORDER BY n DESC",
+            "SELECT a, count(*) AS n FROM t JOIN u ON t.id = u.id WHERE x IN (SELECT y FROM z) GROUP BY a LIMIT 1",
             "select distinct b from (select * from t) as s left join v on s.a=v.a limit 3;",
             "select case when a > 1 then 'x' else null end from t union select b from u",
         ],
