@@ -14,7 +14,6 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from domino_py import grammars as grammars
     from domino_py.compilation import compile as compile
     from domino_py.constraints.base import Constraint as Constraint
     from domino_py.constraints.check import check as check
