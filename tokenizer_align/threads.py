@@ -8,14 +8,36 @@ from collections.abc import Callable, Sequence
 from queue import SimpleQueue
 from typing import Any
 
-Call = tuple[Callable[..., object], tuple[Any, ...], "SimpleQueue[BaseException | None]"]
+
+class _Call:
+    """A call that waits for a thread. Whoever takes it first runs it, or drops it."""
+
+    def __init__(self, function: Callable[..., object], arguments: tuple[Any, ...]) -> None:
+        self.function, self.arguments = function, arguments
+        self.error: BaseException | None = None
+        self._taken, self._ended = threading.Lock(), threading.Lock()
+        self._ended.acquire()
+
+    def take(self) -> bool:
+        return self._taken.acquire(blocking=False)
+
+    def run(self) -> None:
+        try:
+            self.function(*self.arguments)
+        except BaseException as error:
+            self.error = error
+        finally:
+            self._ended.release()
+
+    def wait(self) -> None:
+        self._ended.acquire()
 
 
 class _Workers:
     """Threads of this process, as many as were ever wanted at once."""
 
     def __init__(self) -> None:
-        self.calls: SimpleQueue[Call] = SimpleQueue()
+        self.calls: SimpleQueue[_Call] = SimpleQueue()
         self.lock = threading.Lock()
         self.n_threads = 0
 
@@ -27,12 +49,9 @@ class _Workers:
 
     def _work(self) -> None:
         while True:
-            function, arguments, done = self.calls.get()
-            try:
-                function(*arguments)
-                done.put(None)
-            except BaseException as error:
-                done.put(error)
+            call = self.calls.get()
+            if call.take():
+                call.run()
 
 
 _workers = _Workers()
@@ -46,22 +65,25 @@ def n_cores() -> int:
 
 
 def side_by_side(function: Callable[..., object], calls: Sequence[tuple[Any, ...]]) -> None:
-    """Call a function that releases the interpreter lock, once with each tuple of arguments, all at the same time.
+    """Call a function that releases the interpreter lock, once with each tuple of arguments, at the same time.
 
-    Raises what a call raised, after all have ended.
+    The calls share their work: where this thread comes back before another has begun, that one is left out, so that
+    nobody waits for a busy machine to find a core. Raises what a call raised, after all have ended.
     """
-    done: SimpleQueue[BaseException | None] = SimpleQueue()
-    if len(calls) > 1:
-        _workers.ensure(min(len(calls) - 1, n_cores()))
-        for arguments in calls[1:]:
-            _workers.calls.put((function, arguments, done))
+    others = [_Call(function, arguments) for arguments in calls[1:]]
+    if others:
+        _workers.ensure(min(len(others), n_cores()))
+        for call in others:
+            _workers.calls.put(call)
     try:
         function(*calls[0])
     finally:
-        errors = [done.get() for _ in calls[1:]]
-    for error in errors:
-        if error is not None:
-            raise error
+        for call in others:
+            if not call.take():
+                call.wait()
+    for call in others:
+        if call.error is not None:
+            raise call.error
 
 
 def _begin_anew() -> None:

@@ -109,6 +109,7 @@ class Walkers:
                 while walker.capacity < n_heads:
                     walker.grow()
                 walker.refresh(tables)
+                walker.counts[1] = 0  # nothing is asked for yet, should it not come to walk
             self._n_walking += 1  # last, so that an interrupt before leaves nobody waiting
             return taken
 
