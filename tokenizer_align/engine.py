@@ -188,12 +188,14 @@ class Engine:
             self.counters.walks += 1
         while True:
             (walker,) = taken = self.walkers.take(self.tables, len(heads))
-            walker.load(heads)
-            result = k.walk(walker.ctx, len(heads), mask)
-            wanted = walker.wanted()
-            if result == k.NEED_ROOM:
-                walker.grow()
-            self.walkers.give(taken)
+            try:
+                walker.load(heads)
+                result = k.walk(walker.ctx, len(heads), mask)
+                wanted = walker.wanted()
+                if result == k.NEED_ROOM:
+                    walker.grow()
+            finally:
+                self.walkers.give(taken)
             self.counters.walk_rounds += 1
             if result == k.OK:
                 return mask

@@ -75,11 +75,13 @@ def _walk(engine: Engine, node: int, state: int, mask: npt.NDArray[np.uint32]) -
     exits = np.zeros(MAX_EXITS + 1, np.int64)
     while True:
         (walker,) = taken = engine.walkers.take(engine.tables, 0)
-        n_exits = k.walk_frame(walker.ctx, node, state, mask, exits)
-        wanted, is_full = walker.wanted(), bool(walker.counts[2])
-        if is_full:
-            walker.grow()
-        engine.walkers.give(taken)
+        try:
+            n_exits = k.walk_frame(walker.ctx, node, state, mask, exits)
+            wanted, is_full = walker.wanted(), bool(walker.counts[2])
+            if is_full:
+                walker.grow()
+        finally:
+            engine.walkers.give(taken)
         if n_exits == -1:
             return None
         if n_exits >= 0:
