@@ -101,8 +101,12 @@ def test_a_value_in_two_spellings_is_the_same_item() -> None:
     assert not constraint.matches("[1.50, 1.5]")
 
 
-def test_items_that_must_differ_among_infinitely_many_are_refused_by_pointer() -> None:
-    for schema in ({"items": {"type": "string"}, "uniqueItems": True}, {"not": {"uniqueItems": True}, "type": "array"}):
+def test_equal_items_and_different_ones_that_may_not_exist_are_refused_by_pointer() -> None:
+    items = {"type": "object", "maxProperties": 1, "propertyNames": {"enum": ["a"]}}
+    for schema in (
+        {"items": items, "uniqueItems": True, "minItems": 3},
+        {"not": {"uniqueItems": True}, "type": "array"},
+    ):
         with pytest.raises(UnsupportedSchema) as caught:
             json_schema(schema)
         assert caught.value.problems[0].keyword == "uniqueItems"

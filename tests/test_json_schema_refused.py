@@ -56,7 +56,10 @@ def test_every_unsupported_keyword_is_named_with_its_pointer() -> None:
         ({"$ref": "http://example.com/x"}, "/$ref"),
         ({"$ref": "#/$defs/a", "$defs": {"a": {"$ref": "#/$defs/a"}}}, "/$defs/a"),
         ({"anyOf": [{"$ref": "#"}, {"type": "null"}]}, "/anyOf/0"),
-        ({"type": "array", "items": {"type": "integer"}, "uniqueItems": True}, "/uniqueItems"),
+        (
+            {"type": "array", "items": {"propertyNames": {"enum": ["a"]}}, "not": {"uniqueItems": True}},
+            "/not/uniqueItems",
+        ),
         ({"enum": ["\ud800"]}, "/enum"),
     ],
 )
@@ -157,7 +160,7 @@ def _document(schema: dict[str, Any]) -> Any:
 def test_reasons_that_show_only_once_parts_are_combined_come_with_the_others() -> None:
     schema = {
         "properties": {
-            "a": {"type": "array", "uniqueItems": True, "items": {"type": "array"}},
+            "a": {"type": "array", "not": {"uniqueItems": True}},
             "b": {"pattern": "(a+)\\1"},
         }
     }

@@ -18,6 +18,7 @@ from .counting import clamp_counts, is_large, is_prefix_free
 from .derivatives import heads, is_known_live, moves, nullable, one_less
 from .expressions import (
     EPSILON,
+    K_ANCHOR,
     K_KEYS,
     K_REPEAT,
     K_SEQ,
@@ -67,6 +68,7 @@ class Automaton:
         self._reserved_starts: list[int] = []
         self._reserved: list[Expr] = []  # the K_KEYS node whose after-codes start there
         self._clamped: dict[int, int] = {}
+        self.anchors: dict[int, str] = {}  # state -> the kind of a tracked node (`unique`) that it closes
         self.n_built = 0
         assert self._new_state(EPSILON) == k.EPSILON_STATE
         self.build(k.EPSILON_STATE)
@@ -97,6 +99,8 @@ class Automaton:
         state = self._reserve_states(1)
         self.exprs[state] = expr
         self.tables.state_nullable.array[state] = nullable(expr)
+        if expr.kind == K_ANCHOR:
+            self.anchors[state] = expr.data
         return state
 
     def _reserve_states(self, n: int) -> int:
@@ -377,6 +381,8 @@ def _merge(choices: tuple[Frames, ...]) -> list[Frames]:
 
 
 def _join(a: Frames, b: Frames) -> Frames | None:
+    if a[-1:] != b[-1:] and K_ANCHOR in (frame.kind for frame in (*a[-1:], *b[-1:])):
+        return None
     if len(a) == 1 and len(b) == 1:
         return (alt(a[0], b[0]),)
     if not a or not b:

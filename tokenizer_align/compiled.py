@@ -7,6 +7,7 @@ with its mask and its successors, so that a step in steady state is two look-ups
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,8 @@ from .errors import EmptyLanguage, TooComplex
 from .expressions import Expr
 from .matcher import Matcher
 from .productive import is_productive
+from .unique import holds_tracked
+from .unique_runs import Tracked
 from .vocabulary import Vocabulary
 
 MAX_LIVENESS_SEARCH = 20_000  # configurations visited to decide one question of liveness by tokens
@@ -114,6 +117,11 @@ class Compiled:
         """Whether a mask is one walk from the clamped heads, and all configurations with the same ones share it."""
         return self.vocabulary.is_atomic
 
+    @cached_property
+    def tracks(self) -> bool:
+        """Whether arrays or objects may come whose parts must differ: then masks are more than one walk."""
+        return holds_tracked(self.expr)
+
     def kept_row(self, here: Configuration) -> Mask | None:
         """The mask of a configuration, if it is kept, or that of one which differs in counts without effect only."""
         with self.engine.lock:
@@ -194,10 +202,20 @@ class Compiled:
         `plan`: tokens that complete the text; its first one leads to the rest of it, whatever is planned there.
         """
         mask = self.mask(here).copy()
-        for token in self.ids(mask):
+        tokens = self.ids(mask)
+        known: dict[int, int] = {}
+        with self.engine.lock:
+            heads = here.heads
+            if isinstance(heads, Tracked) and self.vocabulary.is_atomic:
+                known = self.engine.unique_plans.lengths(heads, mask, tokens)
+        known.pop(plan[0] if plan else -1, None)
+        for token in tokens:
             if token not in self.eos_token_ids:
-                rest = self.plan_after(here, plan, token)
-                if rest is None or len(rest) > n_tokens - 1:
+                n = known.get(token)
+                if n is None:
+                    rest = self.plan_after(here, plan, token)
+                    n = n_tokens if rest is None else len(rest)
+                if n > n_tokens - 1:
                     mask[token >> 5] &= ~np.uint32(1 << (token & 31))
         return mask
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from . import kernels as k
 from .engine import Engine, Heads
 from .shortest import shortest
+from .unique_completion import complete
+from .unique_runs import groups_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +21,18 @@ class _Way:
 
 
 def shortest_text(engine: Engine, heads: Heads) -> bytes | None:
-    """The shortest byte string that completes the text from these heads; None where nothing does."""
+    """The shortest byte string that completes the text from these heads; None where nothing does.
+
+    Where equal parts are not allowed (`unique`) it is short, and valid, but only as short as greed finds it.
+    """
+    with engine.lock:
+        if not engine.automaton.anchors:
+            return shortest_of_automaton(engine, heads)
+        return complete(engine.unique, groups_of(heads), lambda here: shortest_of_automaton(engine, here))
+
+
+def shortest_of_automaton(engine: Engine, heads: Heads) -> bytes | None:
+    """The same for the automaton alone, which takes anchors for brackets."""
     best: bytes | None = None
     with engine.lock:
         ways: dict[int, _Way | None] = {-1: _Way(0, b"", -1)}

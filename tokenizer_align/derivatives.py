@@ -19,6 +19,7 @@ from .expressions import (
     EMPTY,
     EPSILON,
     K_ALT,
+    K_ANCHOR,
     K_BOTH,
     K_CALL,
     K_EMPTY,
@@ -30,6 +31,7 @@ from .expressions import (
     K_REPEAT,
     K_SEQ,
     K_SET,
+    K_UNIQUE,
     K_WORDS,
     Expr,
     Rule,
@@ -314,6 +316,10 @@ def _moves(node: Expr, active: frozenset[Rule]) -> list[tuple[int, tuple[Expr, .
         from .members import key_moves
 
         return key_moves(node)
+    if kind in (K_UNIQUE, K_ANCHOR):
+        from .unique import tracked_moves
+
+        return tracked_moves(node)
     raise ConstraintError(f"{node!r} holds a call inside an intersection or complement")
 
 
@@ -327,7 +333,7 @@ def _seq_moves(
                 result.append((mask, frames))
             elif not frames:
                 result.append((mask, (rest,)))
-            elif first.kind == K_CALL:
+            elif first.kind == K_CALL or frames[-1].kind == K_ANCHOR:
                 result.append((mask, (*frames, rest)))
             else:
                 result.append((mask, (*frames[:-1], seq(frames[-1], rest))))

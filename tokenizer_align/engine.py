@@ -26,12 +26,16 @@ from .memos import make_memo
 from .project import Projection
 from .tables import Tables
 from .trie import Trie
+from .unique_masks import UniqueMasks
+from .unique_plans import UniquePlans
+from .unique_runs import Tracked, UniqueRuns, heads_of
 from .vocabulary import Vocabulary
 from .walkers import Walkers
 
 Mask = npt.NDArray[np.uint32]
 Heads = tuple[tuple[int, int], ...]
 
+_NO_BYTES = np.zeros(0, np.uint8)
 TABLE_CHILDREN = 24  # a node with so many children gets a table by byte
 MEMO_MIN_NODES = 300  # below, scanning a subtree is cheaper than keeping a memo of it
 
@@ -91,6 +95,13 @@ class Engine:
         self.automaton = Automaton(self.tables, self.longest_token, wide_bytes)
         self.project = Projection(vocabulary.usable_bytes)
         self._live = np.zeros(4, np.uint64)
+        self._forget_tracked()
+
+    def _forget_tracked(self) -> None:
+        """What is known of heads inside arrays and objects without equal parts begins anew."""
+        self.unique = UniqueRuns(self)
+        self.unique_masks = UniqueMasks(self, self.unique)
+        self.unique_plans = UniquePlans(self)
 
     # --- the trie -------------------------------------------------------------------------------------------------
 
@@ -155,7 +166,16 @@ class Engine:
                 self._serve()
 
     def run(self, heads: Heads, text: npt.NDArray[np.uint8]) -> Heads:
-        """The closed heads after the bytes; empty where they cannot be read."""
+        """The closed heads after the bytes; empty where they cannot be read, or nothing legal could follow."""
+        with self.lock:
+            if self.automaton.anchors:
+                data = text.tobytes()
+                if isinstance(heads, Tracked) or b"[" in data or b"{" in data:
+                    return self.unique.run(heads, data)
+            return self.run_plain(heads, text)
+
+    def run_plain(self, heads: Heads, text: npt.NDArray[np.uint8]) -> Heads:
+        """The same for the automaton alone, which takes anchors (`unique`) for brackets."""
         with self.lock:
             self.counters.runs += 1
             while True:
@@ -167,22 +187,42 @@ class Engine:
 
     def run_token(self, heads: Heads, token_id: int) -> Heads:
         """The closed heads after a token; empty where it is not legal or has no bytes."""
+        text = self.token_text(token_id)
+        return self.run(heads, text) if len(text) else ()
+
+    def token_text(self, token_id: int) -> npt.NDArray[np.uint8]:
+        """The bytes of a token; none where it is not legal."""
         text = self.token_arrays.get(token_id)
         if text is None:
             if not 0 <= token_id < self.vocabulary.n_rows or not self.vocabulary.token_bytes[token_id]:
-                return ()
+                return _NO_BYTES
             text = np.frombuffer(self.vocabulary.token_bytes[token_id] or b"", np.uint8)
             self.token_arrays[token_id] = text
-        return self.run(heads, text)
+        return text
 
     def clamped(self, heads: Heads) -> Heads:
         """Heads with the same mask, without counts beyond the longest token."""
         with self.lock:
+            if isinstance(heads, Tracked):
+                return heads_of(tuple((self.clamped(here), levels) for here, levels in heads.groups))
             self.walkers.settle()
             return tuple((self._clamped(code), stack) for code, stack in heads)
 
     def mask(self, heads: Heads) -> Mask:
         """A new row with the bits of all tokens that the heads can read whole (uint32[n_words])."""
+        if isinstance(heads, Tracked):
+            with self.lock:
+                return self.unique_masks.mask(heads.groups)
+        mask = self.walked(heads)
+        if not self.automaton.anchors:
+            return mask
+        with self.lock:
+            for token in self.unique_masks.illegal_tokens((heads, ()), mask):
+                mask[token >> 5] &= ~np.uint32(1 << (token & 31))
+            return mask
+
+    def walked(self, heads: Heads) -> Mask:
+        """The same for the automaton alone, which takes anchors for brackets."""
         mask: Mask = np.zeros(self.n_words, np.uint32)
         with self.lock:
             self.counters.walks += 1
@@ -209,6 +249,8 @@ class Engine:
     def live_bytes(self, heads: Heads) -> int:
         """Which bytes may come next, as a 256-bit mask."""
         with self.lock:
+            if isinstance(heads, Tracked):
+                return self.unique.open_bytes(heads)
             while True:
                 self.load(heads)
                 result = k.live_bytes(self.tables.ctx, 0, len(heads), self._live)
@@ -219,6 +261,15 @@ class Engine:
     def forced_run(self, heads: Heads, limit: int) -> tuple[bytes, Heads, int]:
         """The bytes that are the only way on, the heads behind them, and the bytes open there (256-bit mask)."""
         out = np.zeros(limit, np.uint8)
+        with self.lock:
+            if isinstance(heads, Tracked):
+                return self.unique.forced_run(heads, limit)
+            found = self._forced_plain(heads, limit, out)
+            if self.automaton.anchors and (b"[" in found[0] or b"{" in found[0]):
+                return self.unique.forced_run(heads, limit)
+            return found
+
+    def _forced_plain(self, heads: Heads, limit: int, out: npt.NDArray[np.uint8]) -> tuple[bytes, Heads, int]:
         with self.lock:
             while True:
                 self.load(heads)
@@ -285,6 +336,7 @@ class Engine:
             self.tables = self.tables.without_states(self._n_trie)
             self.automaton = Automaton(self.tables, self.longest_token, self._wide_bytes)
             self.project.forget()
+            self._forget_tracked()
             self.walkers.drop()
             self._n_state_bytes = self._n_kept_bytes = self._n_needed_bytes = 0
             for keeper in list(self.keepers):

@@ -15,6 +15,7 @@ from typing import Final
 from .errors import ConstraintError
 from .nodes import (
     K_ALT,
+    K_ANCHOR,
     K_BOTH,
     K_CALL,
     K_EMPTY,
@@ -26,6 +27,7 @@ from .nodes import (
     K_REPEAT,
     K_SEQ,
     K_SET,
+    K_UNIQUE,
     K_WORDS,
     Expr,
     LazyState,
@@ -42,6 +44,7 @@ __all__ = [
     "EMPTY",
     "EPSILON",
     "K_ALT",
+    "K_ANCHOR",
     "K_BOTH",
     "K_CALL",
     "K_EMPTY",
@@ -53,6 +56,7 @@ __all__ = [
     "K_REPEAT",
     "K_SEQ",
     "K_SET",
+    "K_UNIQUE",
     "K_WORDS",
     "Expr",
     "LazyState",

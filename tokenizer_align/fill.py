@@ -49,7 +49,7 @@ def fill(matchers: Sequence[Matcher], out: npt.NDArray[Any], n_threads: int | No
         here = matcher.configuration
         if here.mask_row is not None and not matcher.is_finished:
             rows[row] = here.mask_row
-        elif here in missing or matcher.is_finished or not here.compiled.shares_rows:
+        elif here in missing or matcher.is_finished or not here.compiled.shares_rows or here.compiled.tracks:
             again.append((row, matcher))
         else:
             missing[here] = row

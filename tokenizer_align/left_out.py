@@ -32,7 +32,7 @@ def left_out_along(expression: Expr, data: bytes) -> list[tuple[int, str]]:
     found: list[tuple[int, str]] = []
     stacks = start(expression)
     for position in range(len(data) + 1):
-        tops = [top for top, _ in closure(stacks).tops]
+        tops = [top for top, _ in closure(stacks).tops if isinstance(top, Expr)]
         found += [(position, why) for why in dict.fromkeys(why for top in tops for why in _reasons(top))]
         if position == len(data) or not stacks:
             break

@@ -15,6 +15,7 @@ from typing import Any
 from .errors import ConstraintError
 
 K_EMPTY, K_EPSILON, K_SET, K_LIT, K_SEQ, K_ALT, K_REPEAT, K_BOTH, K_NEG, K_WORDS, K_LAZY, K_CALL, K_KEYS = range(13)
+K_UNIQUE, K_ANCHOR = 13, 14  # an array or object without equal items or keys, and its closing bracket
 
 _uids = itertools.count()
 interning = threading.RLock()  # interning and rule bodies: constraints may be built in several threads at once
@@ -60,7 +61,7 @@ class Expr:
         self.kind, self.args, self.data = kind, args, data
         self.uid = next(_uids)
         self.has_call = kind >= K_CALL or any(arg.has_call for arg in args)
-        self.plain = kind not in (K_BOTH, K_NEG, K_LAZY, K_CALL, K_KEYS) and all(arg.plain for arg in args)
+        self.plain = kind not in (K_BOTH, K_NEG, K_LAZY) and kind < K_CALL and all(arg.plain for arg in args)
         self.memo_nullable = _nullable_now(self)
         self.memo_heads = self.memo_moves = self.memo_live = self.memo_productive = None
         self.memo_shortest = self.memo_lengths = None
@@ -110,7 +111,7 @@ class Rule:
 def _nullable_now(node: Expr) -> bool | None:
     """Whether the empty string belongs to the node, where that is known without looking at rules."""
     kind, args = node.kind, node.args
-    if kind in (K_EMPTY, K_SET, K_LIT, K_KEYS):
+    if kind in (K_EMPTY, K_SET, K_LIT, K_KEYS, K_UNIQUE, K_ANCHOR):
         return False
     if kind == K_EPSILON:
         return True
@@ -213,5 +214,9 @@ def describe(node: Expr, depth: int = 4) -> str:
             return f"<{node.data[2] - node.data[1]} words>"
         case 10:
             return f"<state {node.uid}>"
+        case 13:
+            return f"<{node.data[0]} of different parts {inner[0]}>"
+        case 14:
+            return f"<end of {node.data}>"
         case _:
             return repr(node.data)

@@ -8,7 +8,7 @@ rules are deep or tangled, by counting over everything that can be reached.
 from __future__ import annotations
 
 from .derivatives import is_live
-from .expressions import K_ALT, K_CALL, K_REPEAT, K_SEQ, Expr, Rule, seq_parts
+from .expressions import K_ALT, K_ANCHOR, K_CALL, K_REPEAT, K_SEQ, K_UNIQUE, Expr, Rule, seq_parts
 
 MAX_DEPTH = 60  # rules inside each other that the quick decision looks into
 MAX_STEPS = 20_000  # nodes that it looks at
@@ -77,6 +77,8 @@ def _clauses(node: Expr) -> list[tuple[int, tuple[Expr, ...]]]:
         return [(len(parts), parts)]
     if node.kind == K_REPEAT:
         return [(1, node.args)] if node.data[0] else []
+    if node.kind in (K_UNIQUE, K_ANCHOR):
+        return [(1, node.args)] if node.args else []
     from .members import clauses
 
     return clauses(node)

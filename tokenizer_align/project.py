@@ -21,6 +21,7 @@ from .expressions import (
     K_REPEAT,
     K_SEQ,
     K_SET,
+    K_UNIQUE,
     K_WORDS,
     Expr,
     Rule,
@@ -36,6 +37,7 @@ from .expressions import (
     words,
 )
 from .members import Member, MemberSpec, Variant, keys_node
+from .unique import CLOSING, OPENING, Need, tracked
 
 
 class Projection:
@@ -81,6 +83,11 @@ class Projection:
             if projected is None:
                 return EMPTY
             return keys_node(projected, projected.all_keys, count) if open_keys == spec.all_keys else EMPTY
+        if kind == K_UNIQUE:
+            part, needs = node.data
+            if not self.usable >> OPENING[part] & 1 or not self.usable >> CLOSING[part] & 1:
+                return EMPTY
+            return tracked(part, self(node.args[0]), tuple(Need(self(need.item), need.n) for need in needs))
         if kind == K_NEG:
             return both(neg(self(node.args[0])), star(byte_set(self.usable)))
         if kind == K_LAZY:

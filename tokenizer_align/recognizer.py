@@ -3,47 +3,62 @@
 A configuration is a set of stacks of frames, kept as one interned node: which frames may be on top, and for each the
 set of stacks below it. Equal sets are one object, and sets that come together are joined frame by frame, so that an
 ambiguous grammar costs what its different situations cost and not what its readings would. Used by
-`Constraint.matches` (no vocabulary needed) and by tests as the reference.
+`Constraint.matches` (no vocabulary needed) and by tests as the reference. Below an array or object without equal items
+or keys (`unique`) the stack holds what is known of them in place of the anchor.
 """
 
 from __future__ import annotations
 
 import weakref
-from typing import Final
+from dataclasses import dataclass
+from typing import Final, TypeAlias
 
 from .derivatives import moves, nullable
-from .expressions import EPSILON, Expr
+from .expressions import EPSILON, K_ANCHOR, Expr
+from .unique import Level, first_level, read_level
 
 MAX_JOINS = 1 << 17  # unions that are remembered
 
 
+@dataclass(frozen=True, slots=True)
+class Anchored:
+    """An anchor with the values that came so far."""
+
+    anchor: Expr
+    level: Level
+
+
+Frame: TypeAlias = Expr | Anchored
+
+
 class Stacks:
     """A set of stacks. `tops`: the frames that may be on top, each with what lies below; `has_bottom`: the empty stack
-    belongs to it. False where the set is empty."""
+    belongs to it; `has_anchor`: an anchor is inside. False where the set is empty."""
 
-    __slots__ = ("__weakref__", "_closed", "has_bottom", "tops", "uid")
+    __slots__ = ("__weakref__", "_closed", "has_anchor", "has_bottom", "tops", "uid")
 
-    def __init__(self, tops: tuple[tuple[Expr, Stacks], ...], has_bottom: bool, uid: int) -> None:
+    def __init__(self, tops: tuple[tuple[Frame, Stacks], ...], has_bottom: bool, uid: int) -> None:
         self.tops, self.has_bottom, self.uid = tops, has_bottom, uid
+        self.has_anchor: bool = any(isinstance(frame, Anchored) or below.has_anchor for frame, below in tops)
         self._closed: Stacks | None = None
 
     def __bool__(self) -> bool:
         return self.has_bottom or bool(self.tops)
 
 
-_interned: weakref.WeakValueDictionary[tuple[tuple[tuple[Expr, Stacks], ...], bool], Stacks] = (
+_interned: weakref.WeakValueDictionary[tuple[frozenset[tuple[Frame, Stacks]], bool], Stacks] = (
     weakref.WeakValueDictionary()
 )
 _joined: dict[tuple[Stacks, Stacks], Stacks] = {}
 _uids = iter(range(1 << 62))
 
 
-def _stacks(tops: dict[Expr, Stacks], has_bottom: bool) -> Stacks:
+def _stacks(tops: dict[Frame, Stacks], has_bottom: bool) -> Stacks:
     """The one node with this content."""
-    key = (tuple(sorted(tops.items(), key=lambda pair: pair[0].uid)), has_bottom)
+    key = (frozenset(tops.items()), has_bottom)
     found = _interned.get(key)
     if found is None:
-        found = _interned[key] = Stacks(*key, next(_uids))
+        found = _interned[key] = Stacks(tuple(tops.items()), has_bottom, next(_uids))
     return found
 
 
@@ -96,12 +111,12 @@ def start(expr: Expr) -> Stacks:
 def closure(stacks: Stacks) -> Stacks:
     """Also the stacks below frames that may end here."""
     if stacks._closed is None:
-        found, done = stacks, dict[Expr, Stacks]()
+        found, done = stacks, dict[Frame, Stacks]()
         changed = True
         while changed:
             changed = False
             for frame, below in found.tops:
-                if done.get(frame) is not below and nullable(frame):
+                if done.get(frame) is not below and nullable(_expr(frame)):
                     done[frame] = below
                     found = union(found, below)
                     changed = True
@@ -109,21 +124,61 @@ def closure(stacks: Stacks) -> Stacks:
     return stacks._closed
 
 
+def _expr(frame: Frame) -> Expr:
+    return frame.anchor if isinstance(frame, Anchored) else frame
+
+
 def step(stacks: Stacks, byte: int) -> Stacks:
     """The stacks after one more byte; empty where the byte is not legal."""
-    found: dict[Expr, Stacks] = {}
+    found: dict[Frame, Stacks] = {}
     ended = NOTHING
+    noted: dict[Stacks, Stacks] = {}
     for top, below in closure(stacks).tops:
-        for mask, frames in moves(top):
-            if mask >> byte & 1:
-                if not frames:
-                    ended = union(ended, below)
-                    continue
-                after = below
-                for frame in reversed(frames[1:]):
-                    after = _stacks({frame: after}, False)
-                found[frames[0]] = union(found.get(frames[0], NOTHING), after)
+        after = [frames for mask, frames in moves(_expr(top)) if mask >> byte & 1]
+        if not after or (isinstance(top, Anchored) and read_level(top.level, bytes([byte])) is None):
+            continue
+        rest = _note(below, bytes([byte]), noted)
+        for frames in after if rest else ():
+            if not frames:
+                ended = union(ended, rest)
+                continue
+            pushed = rest
+            for frame in reversed(frames[1:]):
+                pushed = _stacks({_started(frame): pushed}, False)
+            first = _started(frames[0])
+            found[first] = union(found.get(first, NOTHING), pushed)
     return union(_stacks(found, False), ended) if found else ended
+
+
+def _started(frame: Expr) -> Frame:
+    return Anchored(frame, first_level(frame.data)) if frame.kind == K_ANCHOR else frame
+
+
+def _note(stacks: Stacks, byte: bytes, noted: dict[Stacks, Stacks]) -> Stacks:
+    """The stacks with the byte noted wherever equal parts are not allowed, without those where it makes two equal."""
+    work = [stacks]
+    while work:
+        here = work[-1]
+        if not here.has_anchor:
+            noted[here] = here
+        missing = [] if here in noted else [below for _, below in here.tops if below not in noted]
+        if missing:
+            work += missing
+            continue
+        work.pop()
+        if here not in noted:
+            noted[here] = _noted(here, byte, noted)
+    return noted[stacks]
+
+
+def _noted(stacks: Stacks, byte: bytes, noted: dict[Stacks, Stacks]) -> Stacks:
+    tops: dict[Frame, Stacks] = {}
+    for frame, below in stacks.tops:
+        level = read_level(frame.level, byte) if isinstance(frame, Anchored) else None
+        if noted[below] and (level is not None or not isinstance(frame, Anchored)):
+            after = Anchored(frame.anchor, level) if isinstance(frame, Anchored) and level is not None else frame
+            tops[after] = union(tops.get(after, NOTHING), noted[below])
+    return _stacks(tops, stacks.has_bottom)
 
 
 def accepts_end(stacks: Stacks) -> bool:

@@ -6,7 +6,7 @@ of equal length a fixed order of bytes decides, so that the answer is always the
 
 from __future__ import annotations
 
-from functools import reduce
+from functools import lru_cache, reduce
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,7 @@ from .errors import TooComplex
 from .expressions import (
     EMPTY,
     K_ALT,
+    K_ANCHOR,
     K_BOTH,
     K_CALL,
     K_EPSILON,
@@ -26,12 +27,14 @@ from .expressions import (
     K_REPEAT,
     K_SEQ,
     K_SET,
+    K_UNIQUE,
     K_WORDS,
     Expr,
     Rule,
     seq_parts,
 )
 from .lengths import is_surely_empty, lengths
+from .unique import CLOSING, OPENING
 
 _ORDER = sorted(range(256), key=lambda b: (not chr(b).isalnum() or b > 126, not 32 <= b < 127, b))
 _RANK = bytes(_ORDER.index(b) for b in range(256))
@@ -46,6 +49,12 @@ Known = dict[Rule, bytes | None]
 def best_byte(mask: int) -> int:
     """The preferred byte of a mask: letters and digits first, then what can be printed."""
     return next(b for b in _ORDER if mask >> b & 1)
+
+
+@lru_cache(4096)
+def byte_order(mask: int) -> tuple[int, ...]:
+    """The bytes of a mask, the preferred ones first."""
+    return tuple(b for b in _ORDER if mask >> b & 1)
 
 
 def _better(a: bytes | None, b: bytes | None) -> bytes | None:
@@ -124,6 +133,11 @@ def _shortest(node: Expr, known: Known) -> bytes | None:
         return bytes(word[depth:])
     if kind == K_KEYS:
         return _shortest_members(node, known)
+    if kind == K_ANCHOR:
+        return bytes([CLOSING[node.data]])
+    if kind == K_UNIQUE:
+        body = _shortest(node.args[0], known)
+        return None if body is None else bytes([OPENING[node.data[0]]]) + body + bytes([CLOSING[node.data[0]]])
     assert kind in (K_BOTH, K_NEG, K_LAZY)
     return _by_search(node)
 

@@ -7,19 +7,23 @@ bounded repetitions that unroll lazily, so `maxItems` of a million costs nothing
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 from itertools import product
 from typing import TYPE_CHECKING
 
+from tokenizer_align.errors import Problem, UnsupportedSchema
 from tokenizer_align.expressions import EMPTY, EPSILON, Expr, alt, lit, optional, repeat, seq
 from tokenizer_align.members import Member, MemberSpec, start_members
+from tokenizer_align.unique import tracked
 
 from . import json as grammar
 from .schema_claims import Atom, Claim, claims_of, fails, positives
-from .schema_distinct import item_values, separable_texts
+from .schema_distinct import ItemValues, item_values, separable_texts
+from .schema_enough import EnoughValues
 from .schema_keywords import JSON_TYPES, as_whole
 from .schema_overlap import are_disjoint
-from .schema_tallies import Atoms, TalliedArray, Tally
+from .schema_tallies import MAX_VALUES, Atoms, TalliedArray, Tally
 
 if TYPE_CHECKING:
     from .schema_compile import SchemaCompiler
@@ -182,6 +186,8 @@ def _with_tallies(request: ArrayRequest, tallies: list[Tally]) -> Expr:
         texts = separable_texts(values) if values is not None and len(request.choices[0]) == 1 else None
         if texts is not None:
             return EMPTY if request.wants_equal else _distinct_items(compiler, texts, lo, hi)
+        if not request.wants_equal and not (merges and values is None) and _has_many_values(request, values):
+            return _tracked_items(request, tallies)
         distinct = None if merges and values is None else True
     if request.wants_equal:
         if distinct:
@@ -191,13 +197,50 @@ def _with_tallies(request: ArrayRequest, tallies: list[Tally]) -> Expr:
         asking = [*request.wants_distinct, *request.wants_equal, *(tally.pointer for tally in tallies)]
         asking += [claim.pointer for claim in claims_of(request.atoms)] + positives(request.atoms)
         return TalliedArray(compiler, asking[0], request.choices, tallies, lo, hi, distinct).expression()
+    return _counted_items(request, seq(lit(b"["), compiler.style.gap), lit(b"]"))
+
+
+def _counted_items(request: ArrayRequest, start: Expr, close: Expr) -> Expr:
+    """The arrays where only the index and the number of items matter, between these brackets."""
+    compiler, lo, hi = request.compiler, request.lo, request.hi
     items = [compiler.value(ways[0]) for ways in request.choices]
     if EMPTY in items:
         most = items.index(EMPTY)
         hi = most if hi is None else min(hi, most)
         if lo > hi:
             return EMPTY
-    return _list_of(compiler, items[:-1], items[-1], lo, hi)
+    return seq(start, _list_of(compiler, items[:-1], items[-1], lo, hi), close)
+
+
+def _has_many_values(request: ArrayRequest, values: ItemValues | None) -> bool:
+    """Whether the items' values are too many to be part of a state."""
+    if values is not None:
+        return len(values) > MAX_VALUES
+    found: set[Hashable] = set()
+    for atoms in (atoms for ways in request.choices for atoms in ways):
+        here = item_values(request.compiler, atoms)
+        if here is None:
+            return True
+        found.update(here)
+    return len(found) > MAX_VALUES
+
+
+def _tracked_items(request: ArrayRequest, tallies: list[Tally]) -> Expr:
+    """Different items whose values are too many to be listed: they are noted while a text is read (`unique`)."""
+    compiler, lo, hi = request.compiler, request.lo, request.hi
+    pointer = request.wants_distinct[0]
+    enough = EnoughValues(compiler, pointer)
+    needs = [enough.need(request.choices[min(i, request.n_prefix)], i + 1) for i in range(min(lo, request.n_prefix))]
+    needs.append(enough.need(request.choices[-1], lo if lo > request.n_prefix else 1))
+    if len(tallies) > 1 or any(t.lo > 1 or (t.hi is not None and lo > t.lo) for t in tallies):
+        message = '"uniqueItems" is not supported beside so many items to be counted'
+        raise UnsupportedSchema([Problem(f"{pointer}/uniqueItems", "uniqueItems", message)])
+    if tallies or any(len(ways) > 1 for ways in request.choices):
+        array = TalliedArray(compiler, pointer, request.choices, tallies, lo, hi, close=EPSILON)
+        body = array.body()
+    else:
+        body = _counted_items(request, compiler.style.gap, EPSILON)
+    return tracked("array", body, tuple(need for need in needs if need is not None))
 
 
 def _always_differ(request: ArrayRequest) -> bool:
@@ -244,9 +287,9 @@ def item_places(compiler: SchemaCompiler, places: list[str], index: int) -> list
 
 
 def _list_of(compiler: SchemaCompiler, items: list[Expr], rest: Expr, lo: int, hi: int | None) -> Expr:
-    """`[`, then the items in turn, then `lo` to `hi` of them in all."""
+    """The items in turn, then `lo` to `hi` of them in all."""
     gap = compiler.style.gap
-    comma, close = seq(lit(b","), gap), lit(b"]")
+    comma = seq(lit(b","), gap)
     items = items[:hi]
     left_lo, left_hi = max(lo - len(items), 0), None if hi is None else hi - len(items)
     if items:
@@ -260,7 +303,7 @@ def _list_of(compiler: SchemaCompiler, items: list[Expr], rest: Expr, lo: int, h
     for index in reversed(range(len(items))):
         tail = seq(comma if index else EPSILON, items[index], gap, tail)
         tail = tail if index < lo else optional(tail)
-    return seq(lit(b"["), gap, tail, close)
+    return tail
 
 
 def _distinct_items(compiler: SchemaCompiler, texts: list[bytes], lo: int, hi: int | None) -> Expr:

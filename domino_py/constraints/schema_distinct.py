@@ -79,6 +79,8 @@ def finite_texts(expr: Expr) -> list[bytes] | None:
     longest = lengths(expr)[1]
     if longest is not None and longest > MAX_LENGTH:
         return None
+    if _has_more(expr, MAX_TEXTS):
+        return None
     found: list[bytes] = []
     work: list[tuple[bytes, Expr]] = [(b"", expr)]
     while work:
@@ -93,6 +95,28 @@ def finite_texts(expr: Expr) -> list[bytes] | None:
                     return None
                 work += [(text + bytes([byte]), after) for byte in range(256) if mask >> byte & 1]
     return found
+
+
+def _has_more(expr: Expr, most: int) -> bool:
+    """Whether there are surely more texts than that, counted by state and not by text."""
+    counts: dict[Expr, int | None] = {}  # None: being counted
+    work = [expr]
+    while work and len(counts) <= most:
+        here = work[-1]
+        afters = [pair for pair in heads(here) if is_live(pair[1])]
+        if here not in counts:
+            counts[here] = None
+            if any(after in counts and counts[after] is None for _, after in afters):
+                return True  # a circle
+            work += [after for _, after in afters if after not in counts]
+            continue
+        work.pop()
+        if counts[here] is None:
+            n = sum(mask.bit_count() * (counts[after] or 0) for mask, after in afters)
+            counts[here] = n + bool(here.memo_nullable)
+            if n > most:
+                return True  # every live state is reached by some text
+    return False
 
 
 def separable_texts(values: ItemValues) -> list[bytes] | None:

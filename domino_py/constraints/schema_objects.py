@@ -16,9 +16,10 @@ from operator import or_
 from typing import TYPE_CHECKING
 
 from tokenizer_align.errors import Problem, UnsupportedSchema
-from tokenizer_align.expressions import EMPTY, Expr, alt, lit, repeat, seq
+from tokenizer_align.expressions import EMPTY, EPSILON, Expr, alt, lit, repeat, seq
 from tokenizer_align.expressions import frame as in_frame
 from tokenizer_align.members import KeyClass, Member, MemberSpec, Variant, may_be_empty, start_members
+from tokenizer_align.unique import holds_at_least, tracked
 
 from . import json as grammar
 from .json_strings import ANY_STRING, canonical_text
@@ -74,14 +75,22 @@ def object_expression(compiler: SchemaCompiler, atoms: list[Atom]) -> Expr:
     n_required = sum(member.required for member in members)
     if hi is not None and hi < max(lo, n_required):
         return EMPTY
-    if kinds and lo > n_required + 1:
-        message = f'"minProperties" above {n_required + 1} is not supported where undeclared keys are allowed,'
-        hint = "The same undeclared key could be written twice; set additionalProperties to false."
-        raise UnsupportedSchema([_problem(compiler, atoms, "minProperties", message, hint)])
+    close, is_tracked = lit(b"}"), bool(kinds) and lo > n_required + 1  # else the same undeclared key could count twice
+    if is_tracked:
+        close = EPSILON
+        if not _has_keys(kinds, lo - len(members)):
+            return EMPTY
     if not members and not sayings.duties:
-        return _uniform(compiler, kinds, lo, hi)
-    _note_orders(compiler, sayings, kinds)
-    return _mixed(compiler, members, kinds, len(sayings.duties), lo, hi)
+        body = _uniform(compiler, kinds, lo, hi, close)
+    else:
+        _note_orders(compiler, sayings, kinds)
+        body = _mixed(compiler, members, kinds, len(sayings.duties), lo, hi, close)
+    return in_frame(tracked("object", body) if is_tracked else seq(lit(b"{"), body))
+
+
+def _has_keys(kinds: list[tuple[Expr | None, Ways]], n: int) -> bool:
+    """Whether there are so many undeclared keys."""
+    return any(keys is None for keys, _ in kinds) or holds_at_least(alt(*(keys for keys, _ in kinds if keys)), n)
 
 
 def _ways(compiler: SchemaCompiler, sayings: Sayings, kind: Kind) -> Ways:
@@ -131,17 +140,19 @@ def _member(compiler: SchemaCompiler, key: str, ways: Ways, required: bool) -> M
     return Member(canonical_text(key), EMPTY if ways.marks else compiler.after_key(ways.free), required, others)
 
 
-def _uniform(compiler: SchemaCompiler, kinds: list[tuple[Expr | None, Ways]], lo: int, hi: int | None) -> Expr:
-    """Objects without declared keys and duties: members as in a list."""
+def _uniform(
+    compiler: SchemaCompiler, kinds: list[tuple[Expr | None, Ways]], lo: int, hi: int | None, close: Expr
+) -> Expr:
+    """The insides of objects without declared keys and duties: members as in a list."""
     gap = compiler.style.gap
-    start, close, comma, colon = seq(lit(b"{"), gap), lit(b"}"), seq(lit(b","), gap), seq(gap, lit(b":"), gap)
+    comma, colon = seq(lit(b","), gap), seq(gap, lit(b":"), gap)
     if not kinds:
-        return seq(start, close) if lo == 0 else EMPTY
+        return seq(gap, close) if lo == 0 else EMPTY
     parts = [seq(ANY_STRING if keys is None else in_frame(keys), colon, ways.free, gap) for keys, ways in kinds]
     member = alt(*parts)
     more = None if hi is None else hi - 1
     some = EMPTY if hi == 0 else seq(member, repeat(seq(comma, member), max(lo - 1, 0), more))
-    return in_frame(seq(start, alt(close if lo == 0 else EMPTY, seq(some, close))))
+    return seq(gap, alt(close if lo == 0 else EMPTY, seq(some, close)))
 
 
 def _mixed(
@@ -151,9 +162,10 @@ def _mixed(
     n_duties: int,
     lo: int,
     hi: int | None,
+    close: Expr,
 ) -> Expr:
     gap = compiler.style.gap
-    start, close, comma, colon = seq(lit(b"{"), gap), lit(b"}"), seq(lit(b","), gap), seq(gap, lit(b":"), gap)
+    comma, colon = seq(lit(b","), gap), seq(gap, lit(b":"), gap)
     is_simple = len(kinds) <= 1 and not n_duties
     extra = kinds[0] if kinds and is_simple else None
     spec = MemberSpec(
@@ -169,8 +181,8 @@ def _mixed(
         n_duties=n_duties,
     )
     if not members and not kinds:
-        return seq(start, close) if may_be_empty(spec) else EMPTY
-    return in_frame(seq(start, alt(close if may_be_empty(spec) else EMPTY, start_members(spec))))
+        return seq(gap, close) if may_be_empty(spec) else EMPTY
+    return seq(gap, alt(close if may_be_empty(spec) else EMPTY, start_members(spec)))
 
 
 def _note_orders(compiler: SchemaCompiler, sayings: Sayings, kinds: list[tuple[Expr | None, Ways]]) -> None:

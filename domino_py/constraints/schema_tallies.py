@@ -76,18 +76,26 @@ class TalliedArray:
     lo: int
     hi: int | None
     distinct: bool | None = None
+    close: Expr = field(default_factory=lambda: lit(b"]"))
     options: list[list[Option]] = field(default_factory=list)
     rules: dict[State, Rule] = field(default_factory=dict)
 
     def expression(self) -> Expr:
         """All of it, brackets included. Raises UnsupportedSchema where there are too many ways or values."""
+        return seq(lit(b"["), self.body())
+
+    def body(self) -> Expr:
+        """What stands behind the opening bracket."""
         self.options = [self._options(index) for index in range(len(self.items))]
         self._check_states()
+        for i, tally in enumerate(self.tallies):
+            if tally.lo and not any(option.counts[i] for options in self.options for option in options):
+                return EMPTY
         start = State(0, (0,) * len(self.tallies))
         gap = self.compiler.style.gap
         if self.distinct is not None:
             self._check_values()
-        return seq(lit(b"["), gap, alt(lit(b"]") if self._may_end(start) else EMPTY, self._item(start)))
+        return seq(gap, alt(self.close if self._may_end(start) else EMPTY, self._item(start)))
 
     # What an item can be
 
@@ -217,8 +225,8 @@ class TalliedArray:
         if self._is_settled(state):
             items = alt(*(option.text for option in self.options[-1] if not any(option.counts)))
             more = None if self.hi is None else self.hi - state.n_items
-            return seq(repeat(seq(comma, items, gap), max(self.lo - state.n_items, 0), more), lit(b"]"))
-        return alt(lit(b"]") if self._may_end(state) else EMPTY, seq(comma, self._item(state)))
+            return seq(repeat(seq(comma, items, gap), max(self.lo - state.n_items, 0), more), self.close)
+        return alt(self.close if self._may_end(state) else EMPTY, seq(comma, self._item(state)))
 
     def _is_settled(self, state: State) -> bool:
         """Whether only the number of items still matters."""

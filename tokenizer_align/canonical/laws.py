@@ -19,6 +19,7 @@ from ..engine import Engine, Heads, Mask
 from ..errors import TooComplex
 from ..expressions import Expr
 from ..matcher import Matcher
+from ..unique_runs import loose
 from ..vocabulary import Vocabulary
 from .search import BYTE_TEXTS, bytes_in
 from .spelling import Speller
@@ -179,6 +180,8 @@ class LawfulCompiled(Compiled):
         row = self._law_rows.get(key)
         if row is None:
             new = self._any_row(here) if here.lost else self._row(here)
+            if self.engine.automaton.anchors and not here.lost:
+                new &= self._any_row(here)  # the law is kept as if nothing had to differ from what came (`unique`)
             if not here.lost and not here.complete and not new.any():
                 here.lost = True
                 here.complete = (k.ACCEPT, -1) in here.heads
@@ -283,14 +286,14 @@ class AlignedCompiled(LawfulCompiled):
     law = "aligned"
 
     def _row(self, here: LawConfiguration) -> Row:
-        row0, row1 = self.survival.kept(here.clamped, here.states)
+        row0, row1 = self.survival.kept(loose(here.clamped), here.states)
         return row0 | row1
 
     def _after(self, here: LawConfiguration, token: int, heads: Heads) -> tuple[States, int] | None:
         if here.mask_row is not None:
             if not here.mask_row[token >> 5] >> np.uint32(token & 31) & np.uint32(1):
                 return None
-        elif not self._survives(here.states, token, self.engine.clamped(heads)):
+        elif not self._survives(here.states, token, self.engine.clamped(loose(heads))):
             return None
         return self.survival.paths.read(here.states, self.vocabulary.token_bytes[token] or b""), -1
 
@@ -310,13 +313,13 @@ class CanonicalCompiled(LawfulCompiled):
     law = "canonical"
 
     def _row(self, here: LawConfiguration) -> Row:
-        row0, row1 = self.survival.kept(here.clamped, here.states)
+        row0, row1 = self.survival.kept(loose(here.clamped), here.states)
         if here.last < 0:
             return row0 | row1
         return row1 | (row0 & ~self.survival.pairs.bad_right(here.last))
 
     def _after(self, here: LawConfiguration, token: int, heads: Heads) -> tuple[States, int] | None:
-        survival, clamped = self.survival, self.engine.clamped(heads)
+        survival, clamped = self.survival, self.engine.clamped(loose(heads))
         fits = here.last < 0 or not survival.pairs.is_bad(here.last, token)
         states = {
             after

@@ -61,7 +61,7 @@ class Place:
     def look(self, walks: ConstraintWalks, paths: TokenPaths) -> tuple[Row, Ids]:
         """(the easy followers, the ids of the others)."""
         if self.easy is None or self.hard is None:
-            row = walks.engine.mask(self.heads)
+            row = walks.engine.walked(self.heads)
             hard = paths.poor.copy()
             set_bits(hard, walks.narrow_tokens(self.heads))
             hard &= row
@@ -271,7 +271,7 @@ class Search:
         return False
 
     def _step(self, heads: Heads, byte: int) -> Heads:
-        return self.walks.engine.run(heads, BYTE_TEXTS[byte])
+        return self.walks.engine.run_plain(heads, BYTE_TEXTS[byte])
 
     @staticmethod
     def _remember(memo: dict[tuple[Heads, int], bool], key: tuple[Heads, int], value: bool) -> None:
