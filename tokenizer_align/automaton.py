@@ -101,6 +101,7 @@ class Automaton:
         self.tables.state_nullable.array[state] = nullable(expr)
         if expr.kind == K_ANCHOR:
             self.anchors[state] = expr.data
+            self.tables.keep_stacks_apart()  # what came belongs to one stack each
         return state
 
     def _reserve_states(self, n: int) -> int:

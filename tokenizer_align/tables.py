@@ -118,6 +118,11 @@ class Tables:
         self._scratch(4096)
         self._memo_hash(256)
 
+    def keep_stacks_apart(self) -> None:
+        """Join no stacks from now on: every head has one stack."""
+        self.ctx[k.JOIN_CAPACITY] = 0
+        self.version += 1
+
     def _cells(self, capacity: int) -> None:
         n = int(self.counts.array[0])
         states, parents = np.zeros(capacity, np.int32), np.zeros(capacity, np.int32)

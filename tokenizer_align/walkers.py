@@ -71,6 +71,7 @@ class Walker:
         if seen is None or seen[0] is not tables or seen[1] != tables.version:
             np.copyto(self.ctx, tables.ctx)
             self.ctx[self._own_slots] = self._own_values
+            self.ctx[k.JOIN_CAPACITY] = min(tables.ctx[k.JOIN_CAPACITY], JOIN_ROOM)
             self._seen = tables, tables.version
 
     def load(self, heads: Sequence[tuple[int, int]]) -> None:
