@@ -14,17 +14,18 @@ import pytest
 
 import domino_py as domino
 from tests.laws.test_tokenization_laws import check_aligned, check_canonical, ids_of
-from tests.real.tokenizers import real_vocabulary
+from tests.real.tokenizers import llama_cpp_vocabularies, real_vocabulary
 from tests.reference.canonical_brute_force import CanonicalBruteForce
 from tests.reference.drawn_languages import draw_language
 from tokenizer_align.canonical.choose_law import survival_for
 from tokenizer_align.compiled import compile_expression
 from tokenizer_align.engine import Engine, engine_for
 from tokenizer_align.matcher import Matcher
+from tokenizer_align.tokenizers.gguf import load_gguf_tokenizer
 from tokenizer_align.vocabulary import Vocabulary
 
 SLOW = bool(os.environ.get("DOMINO_SLOW"))
-NAMES = ("smollm2", "gemma3", "qwen3.6", "tekken") if SLOW else ("smollm2",)
+NAMES = ("smollm2", "gemma3", "qwen3.6", "tekken", "llama3") if SLOW else ("smollm2",)
 N_LANGUAGES = 1000 if SLOW else 20
 N_WALKS = 2000 if SLOW else 15
 TABLES = json.loads((Path(__file__).parent.parent / "cases" / "exact_tables.json").read_text())
@@ -34,14 +35,21 @@ CANONICAL = {"bool": 0.004, "json_enum": 0.09, "yesno": 0.11}
 
 
 @cache
+def vocabulary_of(name: str) -> Vocabulary:
+    if name != "llama3":
+        return real_vocabulary(name)
+    return Vocabulary.from_tokenizer(load_gguf_tokenizer(llama_cpp_vocabularies() / "ggml-vocab-llama-bpe.gguf"))
+
+
+@cache
 def engine_of(name: str) -> Engine:
-    return engine_for(real_vocabulary(name))
+    return engine_for(vocabulary_of(name))
 
 
 @cache
 def words_of(name: str) -> list[str]:
     """Texts of random tokens, and of those that JSON is made of."""
-    rng, table = random.Random(5), [data for data in real_vocabulary(name).token_bytes if data]
+    rng, table = random.Random(5), [data for data in vocabulary_of(name).token_bytes if data]
     words: list[str] = []
     while len(words) < 600:
         try:
@@ -62,13 +70,18 @@ def reference_of(vocabulary: Vocabulary, texts: list[str]) -> CanonicalBruteForc
         places = pre_tokens.boundaries(text.encode())  # type: ignore[attr-defined]
         return [*places[1:], len(text.encode())]
 
-    assert vocabulary.encode is not None
-    return CanonicalBruteForce(texts, vocabulary.encode, split, pairs.encode_pre_token, pairs.encode_part)
+    assert vocabulary.encode is not None and vocabulary.rules is not None
+    added = {content.encode(): [token.id] for content, token in vocabulary.rules.added.items() if token.is_text}
+
+    def encode_whole(data: bytes) -> list[int]:
+        return added.get(data) or pairs.encode_pre_token(data)
+
+    return CanonicalBruteForce(texts, vocabulary.encode, split, encode_whole, pairs.encode_part, added)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_masks_equal_brute_force(name: str) -> None:
-    vocabulary, rng = real_vocabulary(name), random.Random(1)
+    vocabulary, rng = vocabulary_of(name), random.Random(1)
     engine = engine_of(name)  # kept, so that all languages share it
     encode = vocabulary.encode
     assert encode is not None and engine.vocabulary == vocabulary

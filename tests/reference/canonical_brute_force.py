@@ -1,12 +1,13 @@
 """The laws of tokenization by their definition, over finite languages: encode every text and look.
 
 `split` gives the ends of a text's pre-tokens; `encode_whole` the tokens of a whole pre-token, `encode_part` those of
-the rest of one, which are what BPE makes of those bytes without regard to what stands before.
+the rest of one, which are what BPE makes of those bytes without regard to what stands before. `added` tokens are
+matched whole.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import pairwise
 
 END = -1  # stands for end-of-sequence in sets of legal ids
@@ -22,9 +23,10 @@ class CanonicalBruteForce:
         split: Callable[[str], list[int]],
         encode_whole: Callable[[bytes], list[int]],
         encode_part: Callable[[bytes], list[int]],
+        added: Collection[bytes] = (),
     ) -> None:
         self.texts = sorted(set(texts))
-        self._encode_whole, self._encode_part = encode_whole, encode_part
+        self._encode_whole, self._encode_part, self._added = encode_whole, encode_part, added
         self.canonical: dict[tuple[int, ...], set[int]] = {}
         for text in self.texts:
             ids = encode(text)
@@ -45,7 +47,8 @@ class CanonicalBruteForce:
             at, ends = len(prefix), self._ends[text]
             end = next(end for end in ends if end > at)
             start = max(place for place in (0, *ends) if place <= at)
-            if start < at and self._encode_whole(data[start:end]) != self._encode_part(data[start:end]):
+            whole = data[start:end]
+            if start < at and (whole in self._added or self._encode_whole(whole) != self._encode_part(whole)):
                 continue  # this pre-token is always one token
             legal.add((self._encode_whole if at in (0, *ends) else self._encode_part)(data[at:end])[0])
         return legal
