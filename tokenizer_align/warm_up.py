@@ -12,6 +12,9 @@ import time
 
 import numpy as np
 
+from .canonical.choose_law import survival_for
+from .canonical.laws import CanonicalCompiled
+from .canonical.rules import TokenizationRules
 from .compiled import Compiled
 from .engine import Engine
 from .expressions import byte_set, lit, seq, star
@@ -40,11 +43,25 @@ def warm_up() -> None:
 
 
 def _run_all() -> None:
-    vocabulary = Vocabulary.from_bytes([*(bytes([b]) for b in range(256)), b"ab", b'a"', None], (258,))
+    rules = TokenizationRules(
+        family="byte_level_bpe",
+        merges=np.array([[97, 98, 256], [97, 34, 257]], np.int32),
+        initial=np.array([[b, b] for b in range(256)], np.int32),
+        byte_ids=np.full(256, -1, np.int32),
+        ignore_merges=False,
+        pre_tokenizer=(),
+    )
+    tokens = [*(bytes([b]) for b in range(256)), b"ab", b'a"', None]
+    vocabulary = Vocabulary.from_bytes(tokens, (258,), rules=rules)
     engine = Engine(vocabulary, memo_min_nodes=2, wide_bytes=4)
     text = seq(lit(b'{"'), star(byte_set(range(48, 123))), lit(b'"}'))
     compiled = Compiled(text, vocabulary, engine=engine)
     compiled.fill([compiled.matcher()], np.zeros((1, compiled.n_words), np.uint32))
+    _run(compiled)
+    _run(CanonicalCompiled(text, vocabulary, engine, survival_for(engine)))
+
+
+def _run(compiled: Compiled) -> None:
     matcher = compiled.matcher()
     for token in (*b'{"', 256):
         matcher.mask()
