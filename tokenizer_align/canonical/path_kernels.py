@@ -124,6 +124,8 @@ def token_ends(first, arcs, start, tokens, text_start, text, stops, kinds, out):
     n_out = 0
     for i in range(tokens.shape[0]):
         token = tokens[i]
+        if text_start[token] == text_start[token + 1]:
+            continue
         here[0, 1] = start
         n = 1
         for at in range(text_start[token], text_start[token + 1]):
