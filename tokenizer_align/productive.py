@@ -77,8 +77,11 @@ def _clauses(node: Expr) -> list[tuple[int, tuple[Expr, ...]]]:
         return [(len(parts), parts)]
     if node.kind == K_REPEAT:
         return [(1, node.args)] if node.data[0] else []
-    if node.kind in (K_UNIQUE, K_ANCHOR):
-        return [(1, node.args)] if node.args else []
+    if node.kind == K_ANCHOR:
+        return []
+    if node.kind == K_UNIQUE:
+        parts = (*node.args, *(need.around for need in node.data[1]))
+        return [(len(parts), parts)]
     from .members import clauses
 
     return clauses(node)

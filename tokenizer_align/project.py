@@ -87,7 +87,7 @@ class Projection:
             part, needs = node.data
             if not self.usable >> OPENING[part] & 1 or not self.usable >> CLOSING[part] & 1:
                 return EMPTY
-            return tracked(part, self(node.args[0]), tuple(Need(self(need.item), need.n) for need in needs))
+            return tracked(part, self(node.args[0]), tuple(map(self._need, needs)))
         if kind == K_NEG:
             return both(neg(self(node.args[0])), star(byte_set(self.usable)))
         if kind == K_LAZY:
@@ -102,6 +102,9 @@ class Projection:
         if kind == K_BOTH:
             return both(*parts)
         return node
+
+    def _need(self, need: Need) -> Need:
+        return Need(self(need.item), need.n, self(need.around))
 
     def _lacks(self, text: bytes) -> bool:
         return len(text.translate(None, self._missing)) != len(text)

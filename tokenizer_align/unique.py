@@ -27,10 +27,14 @@ _BLANK = frozenset(b" \t\r\n")
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """At least `n` different strings of `item`, a call-free node, must exist."""
+    """At least `n` different strings of `item`, a call-free node, must exist, and some text of `around`.
+
+    `around` is what such strings stand in, or beside: where that holds nothing, there are no such items.
+    """
 
     item: Expr
     n: int
+    around: Expr = EPSILON
 
 
 def tracked(kind: str, body: Expr, needs: tuple[Need, ...] = ()) -> Expr:

@@ -7,6 +7,7 @@ Every keyword is enforced exactly, or the schema is refused with all reasons and
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from typing import Any, Literal
 
 from tokenizer_align.errors import ConstraintError, EmptyLanguage, InvalidOption, Problem, UnsupportedSchema
@@ -20,6 +21,8 @@ from .option_names import names_its_options
 from .schema_compile import SchemaCompiler
 from .schema_dialect import OPENAPI_DRAFT, adapter, strict_problems
 from .schema_document import Document
+from .schema_dynamic import original
+from .schema_enough import lacks_values
 from .schema_ignore import dropped_keywords
 from .schema_keywords import DRAFTS
 from .schema_limits import time_limit
@@ -170,6 +173,9 @@ def _decide(compiler: SchemaCompiler, support: Support) -> bool:
             is_productive(compiler.value([pointer]))
     if support.is_risky:
         compiler.build_ahead()
+    scarce = [problem for problem, node in compiler.counted if lacks_values(node)]
+    if scarce:
+        raise UnsupportedSchema(list(dict.fromkeys(replace(p, pointer=original(p.pointer)) for p in scarce)))
     return is_productive(compiler.value([""]))
 
 

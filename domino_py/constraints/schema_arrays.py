@@ -7,7 +7,7 @@ bounded repetitions that unroll lazily, so `maxItems` of a million costs nothing
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field
 from itertools import product
 from typing import TYPE_CHECKING
@@ -20,7 +20,7 @@ from tokenizer_align.unique import tracked
 from . import json as grammar
 from .schema_claims import Atom, Claim, claims_of, fails, positives
 from .schema_distinct import ItemValues, item_values, separable_texts
-from .schema_enough import EnoughValues
+from .schema_enough import EnoughValues, not_enough
 from .schema_keywords import JSON_TYPES, as_whole
 from .schema_overlap import are_disjoint
 from .schema_tallies import MAX_VALUES, Atoms, TalliedArray, Tally
@@ -230,17 +230,29 @@ def _tracked_items(request: ArrayRequest, tallies: list[Tally]) -> Expr:
     compiler, lo, hi = request.compiler, request.lo, request.hi
     pointer = request.wants_distinct[0]
     enough = EnoughValues(compiler, pointer)
-    needs = [enough.need(request.choices[min(i, request.n_prefix)], i + 1) for i in range(min(lo, request.n_prefix))]
-    needs.append(enough.need(request.choices[-1], lo if lo > request.n_prefix else 1))
+    needs = [enough.need(request.choices[i], i + 1) for i in range(min(lo, request.n_prefix))]
+    if lo > request.n_prefix:
+        needs.append(enough.need(request.choices[-1], lo, lo - request.n_prefix))
+    needs += [enough.need(choices, n) for tally in tallies for choices, n in _scarce_items(request, tally)]
     if len(tallies) > 1 or any(t.lo > 1 or (t.hi is not None and lo > t.lo) for t in tallies):
         message = '"uniqueItems" is not supported beside so many items to be counted'
         raise UnsupportedSchema([Problem(f"{pointer}/uniqueItems", "uniqueItems", message)])
     if tallies or any(len(ways) > 1 for ways in request.choices):
-        array = TalliedArray(compiler, pointer, request.choices, tallies, lo, hi, close=EPSILON)
-        body = array.body()
+        body = TalliedArray(compiler, pointer, request.choices, tallies, lo, hi, close=EPSILON).body()
     else:
         body = _counted_items(request, compiler.style.gap, EPSILON)
-    return tracked("array", body, tuple(need for need in needs if need is not None))
+    array = tracked("array", body, tuple(need for need in needs if need is not None))
+    compiler.counted.append((not_enough(pointer, lo), array))
+    return array
+
+
+def _scarce_items(request: ArrayRequest, tally: Tally) -> Iterator[tuple[list[Atoms], int]]:
+    """What a tally asks of an item where others that do not count may have its value, and how many values it takes."""
+    if None not in tally.inside:
+        return
+    for index, inside in enumerate(tally.inside):
+        if inside is not None:
+            yield [(*base, *inside) for base in request.choices[index]], index + 1
 
 
 def _always_differ(request: ArrayRequest) -> bool:

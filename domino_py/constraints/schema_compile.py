@@ -57,6 +57,7 @@ class SchemaCompiler(SchemaLogic):
         )
         self.contradictions: dict[tuple[str, str], Problem] = {}
         self.narrowed: dict[Problem, None] = {}  # valid objects of which not every text is offered
+        self.counted: list[tuple[Problem, Expr]] = []  # tracked nodes that need so many values, and what to say if not
         self._nodes: dict[Conjunct, Expr] = {}
         self._rules: list[Rule] = []
         self._conjuncts: dict[tuple[str, Conjunct], Expr] = {}

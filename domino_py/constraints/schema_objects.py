@@ -19,10 +19,10 @@ from tokenizer_align.errors import Problem, UnsupportedSchema
 from tokenizer_align.expressions import EMPTY, EPSILON, Expr, alt, lit, repeat, seq
 from tokenizer_align.expressions import frame as in_frame
 from tokenizer_align.members import KeyClass, Member, MemberSpec, Variant, may_be_empty, start_members
-from tokenizer_align.unique import holds_at_least, tracked
+from tokenizer_align.unique import Need, holds_at_least, tracked
 
 from . import json as grammar
-from .json_strings import ANY_STRING, canonical_text
+from .json_strings import ANY_STRING, CANONICAL_STRING, canonical_text
 from .schema_claims import HAS, Atom, claims_of, positives
 from .schema_dynamic import original
 from .schema_keys import MAX_VARIANTS, Kind, Sayings
@@ -76,21 +76,39 @@ def object_expression(compiler: SchemaCompiler, atoms: list[Atom]) -> Expr:
     if hi is not None and hi < max(lo, n_required):
         return EMPTY
     close, is_tracked = lit(b"}"), bool(kinds) and lo > n_required + 1  # else the same undeclared key could count twice
+    needs: tuple[Need, ...] = ()
     if is_tracked:
         close = EPSILON
-        if not _has_keys(kinds, lo - len(members)):
-            return EMPTY
+        message = f'"minProperties" is not supported where it is not sure that {lo:,} different keys can be written'
+        refusal = _problem(compiler, atoms, "minProperties", message)
+        needs = _needed_keys(compiler, members, kinds, lo, refusal)
     if not members and not sayings.duties:
         body = _uniform(compiler, kinds, lo, hi, close)
     else:
         _note_orders(compiler, sayings, kinds)
         body = _mixed(compiler, members, kinds, len(sayings.duties), lo, hi, close)
-    return in_frame(tracked("object", body) if is_tracked else seq(lit(b"{"), body))
+    if not is_tracked:
+        return in_frame(seq(lit(b"{"), body))
+    result = tracked("object", body, needs)
+    compiler.counted.append((refusal, result))
+    return in_frame(result)
 
 
-def _has_keys(kinds: list[tuple[Expr | None, Ways]], n: int) -> bool:
-    """Whether there are so many undeclared keys."""
-    return any(keys is None for keys, _ in kinds) or holds_at_least(alt(*(keys for keys, _ in kinds if keys)), n)
+def _needed_keys(
+    compiler: SchemaCompiler, members: list[Member], kinds: list[tuple[Expr | None, Ways]], lo: int, refusal: Problem
+) -> tuple[Need, ...]:
+    """So many undeclared keys as may have to be written, of kinds that have values. Raises UnsupportedSchema."""
+    n_required = sum(member.required for member in members)
+    for keys, ways in kinds:
+        if keys is None or holds_at_least(keys, lo - n_required):
+            return (Need(CANONICAL_STRING if keys is None else keys, lo - n_required, ways.free),)
+    keys = alt(*(keys for keys, _ in kinds if keys))
+    values = seq(*(ways.free for _, ways in kinds))
+    if holds_at_least(keys, lo - n_required):
+        return (Need(keys, lo - n_required, values),)
+    if compiler.is_ordered and holds_at_least(keys, lo - len(members)):  # declared keys may have been left out before
+        raise UnsupportedSchema([refusal])
+    return (Need(keys, lo - len(members), seq(values, *(member.rest for member in members))),)
 
 
 def _ways(compiler: SchemaCompiler, sayings: Sayings, kind: Kind) -> Ways:
