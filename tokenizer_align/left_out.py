@@ -1,6 +1,7 @@
 """What had to be left out of a language because it was too hard to decide while a text was read.
 
-A part of an intersection or complement is left out where its search is over the budget: what is legal stays legal to
+A part of an intersection or complement, or an item that may be like one that came, is left out where its search is over
+the budget: what is legal stays legal to
 the end, but some legal texts are lost. That is never silent: a warning in the log, and a note in the report of every
 text along which it happened.
 """
@@ -8,13 +9,23 @@ text along which it happened.
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from .nodes import K_ALT, K_CALL, K_REPEAT, K_SEQ, Expr
+from .partial_json import Partial, Value
+
+if TYPE_CHECKING:
+    from .recognizer import Stack
+    from .unique import Level
 
 logger = logging.getLogger(__name__)
 
+MAX_BESIDE = 1_000  # places that are remembered
 LEFT_OUT: WeakKeyDictionary[Expr, str] = WeakKeyDictionary()  # node -> why it could not be decided
+_LEFT_OUT_BESIDE: set[tuple[frozenset[Value], Partial | None]] = set()  # (values that came, what was read of the next)
+BESIDE = "whether a part can differ from those that came is too hard to decide"
 
 
 def leave_out(node: Expr, why: str) -> None:
@@ -23,21 +34,41 @@ def leave_out(node: Expr, why: str) -> None:
     LEFT_OUT[node] = why
 
 
+def leave_out_beside(levels: Iterable[Level]) -> None:
+    """Remember that behind these arrays and objects of different parts some parts count as equal to one that came."""
+    logger.warning("a part of the language is left out: %s", BESIDE)
+    if len(_LEFT_OUT_BESIDE) > MAX_BESIDE:
+        _LEFT_OUT_BESIDE.clear()
+    _LEFT_OUT_BESIDE.update((level.used, level.item) for level in levels)
+
+
 def left_out_along(expression: Expr, data: bytes) -> list[tuple[int, str]]:
     """(byte position, why) of every place along a text at which some continuation was left out."""
     from .recognizer import closure, start, step
 
-    if not LEFT_OUT:
+    if not LEFT_OUT and not _LEFT_OUT_BESIDE:
         return []
     found: list[tuple[int, str]] = []
     stacks = start(expression)
     for position in range(len(data) + 1):
         tops = [top for top, _ in closure(stacks).tops if isinstance(top, Expr)]
         found += [(position, why) for why in dict.fromkeys(why for top in tops for why in _reasons(top))]
+        if any(_is_beside(stack) for stack in stacks):
+            found.append((position, BESIDE))
         if position == len(data) or not stacks:
             break
         stacks = step(stacks, data[position])
     return found
+
+
+def _is_beside(stack: Stack) -> bool:
+    from .recognizer import Anchored
+
+    while _LEFT_OUT_BESIDE and stack is not None:
+        frame, stack = stack
+        if isinstance(frame, Anchored) and (frame.level.used, frame.level.item) in _LEFT_OUT_BESIDE:
+            return True
+    return False
 
 
 def _reasons(node: Expr) -> list[str]:

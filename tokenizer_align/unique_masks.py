@@ -15,6 +15,7 @@ import numpy as np
 
 from . import kernels as k
 from .expressions import ALL_BYTES
+from .left_out import leave_out_beside
 from .partial_json import Mode, Partial, Value, expected_of, read_on
 from .unique import Level
 from .unique_rooms import bare, n_parts
@@ -52,12 +53,15 @@ class UniqueMasks:
     def mask(self, groups: tuple[Group, ...]) -> Mask:
         """A new row with the bits of all tokens after which the text can be completed without equal parts."""
         result: Mask | None = None
+        n_known = self.runs.n_undecided
         for group in groups:
             row = self._base(group[0]).copy()
             for token in self.illegal_tokens(group, row):
                 row[token >> 5] &= ~np.uint32(1 << (token & 31))
             result = row if result is None else result | row
         assert result is not None
+        if self.runs.n_undecided > n_known:
+            leave_out_beside([level for _, levels in groups for level in levels])
         return result
 
     def _base(self, heads: Heads) -> Mask:

@@ -27,7 +27,7 @@ MAX_DIGITS = 4
 MAX_KEPT = 20_000
 CHARACTERS = ((1 << 127) - (1 << 0x20)) & ~(1 << 0x22 | 1 << 0x5C)  # bytes that are a character by themselves
 _MARKS = sum(1 << byte for byte in b'"{[, 1')
-_ENDS = sum(1 << byte for byte in b",]} \t\r\n")
+ENDS = sum(1 << byte for byte in b",]} \t\r\n")
 
 
 class Rooms:
@@ -93,7 +93,7 @@ class Rooms:
                     if after:
                         longer[after] = longer.get(after, 0) + n
             ways = longer
-            found += sum(n for after, n in ways.items() if self.runs.live_bytes(after) & _ENDS)
+            found += sum(n for after, n in ways.items() if self.runs.live_bytes(after) & ENDS)
         return found
 
 

@@ -3,27 +3,28 @@
 The kernels take the anchors of `unique` for closing brackets. So heads inside tracked arrays or objects are `Tracked`:
 the same heads in groups that share their levels, one for each anchor on the stack. Bytes are run in pieces that end at
 a bracket, where anchors come and go. What is left is kept only if it can be completed without equal parts: at once
-where no level is at risk, else by a search for bytes after which none is (`MAX_SEARCH`; beyond, it counts as dead).
+where no level is at risk, else by counting what an item can still be (`unique_rooms`, `unique_counts`), or by a search
+for bytes after which none is. Beyond `MAX_SEARCH` places it counts as dead, which `left_out` says.
 """
 
 from __future__ import annotations
 
-import logging
 import re
 from collections import deque
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from . import kernels as k
+from .partial_json import Container, Mode
 from .shortest import byte_order
 from .unique import Level, first_level, read_level
+from .unique_counts import ValueCounts
 from .unique_rooms import Rooms, n_parts
 
 if TYPE_CHECKING:
     from .engine import Engine, Heads
-
-logger = logging.getLogger(__name__)
 
 Levels = tuple[Level, ...]  # outermost first
 Group = tuple["Heads", Levels]
@@ -90,13 +91,40 @@ def read_levels(levels: Levels, data: bytes) -> Levels | None:
     return tuple(found)
 
 
+def keys_ascend(start: Levels) -> Callable[[Levels], bool]:
+    """Asks of levels whether the keys of the innermost object ascend from `start` on: then each set comes once."""
+    fixed: dict[tuple[int, int], int] = {}  # (level, depth) -> keys that are there at the start
+    for i, level in enumerate(start):
+        inside = level.item.inside if level.item is not None else None
+        while inside is not None:
+            fixed[i, _depth(inside)] = len(inside.done) + 1
+            inside = inside.below
+
+    def is_tried(levels: Levels) -> bool:
+        item = levels[-1].item if levels else None
+        if item is None or item.mode is not Mode.COLON or item.inside is None or item.inside.key is None:
+            return True
+        done = item.inside.done[fixed.get((len(levels) - 1, _depth(item.inside)), 0) :]
+        return not done or bool(done[-1][0] < item.inside.key)
+
+    return is_tried
+
+
+def _depth(container: Container) -> int:
+    n, below = 1, container.below
+    while below is not None:
+        n, below = n + 1, below.below
+    return n
+
+
 class UniqueRuns:
     """What the engine does with tracked heads. Its methods are called under the engine's lock."""
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
         self._live: dict[Heads, int] = {}
-        self.rooms = Rooms(self)
+        self.rooms, self.counts = Rooms(self), ValueCounts(self)
+        self.n_undecided = 0  # places that count as dead since it is too hard to decide
 
     # --- running --------------------------------------------------------------------------------------------------
 
@@ -155,26 +183,30 @@ class UniqueRuns:
             return True
         if n_parts(levels) < self.rooms.room(group):
             return True
-        if self.is_surely_live(group):
+        if self.is_surely_live(group) or self.counts.exceed(group):
             return True
-        return self._search(group)
+        found = self._search(group, keys_ascend(levels))
+        if not found:
+            found = self._search(group, lambda _: True)
+        self.n_undecided += found is None
+        return bool(found)
 
-    def _search(self, group: Group) -> bool:
+    def _search(self, group: Group, is_tried: Callable[[Levels], bool]) -> bool | None:
+        """Whether some bytes, after all of which `is_tried` holds, lead to where nothing is at risk; None: too hard."""
         work: deque[Group] = deque([group])
         seen = {group}
         while work:
             here = work.popleft()
             live = self.live_bytes(here[0])
-            for byte in byte_order(live & ~_BLANKS) + byte_order(live & _BLANKS):
+            for byte in byte_order(live & ~_BLANKS or live):
                 for after in self.run_groups((here,), bytes([byte])):
                     if self.is_surely_live(after):
                         return True
-                    if after not in seen:
+                    if after not in seen and is_tried(after[1]):
                         seen.add(after)
                         work.append(after)
             if len(seen) > MAX_SEARCH:
-                logger.warning("a part of the language is left out: whether items can differ is too hard to decide")
-                return False
+                return None
         return False
 
     def is_surely_live(self, group: Group) -> bool:
