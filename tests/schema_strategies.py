@@ -156,7 +156,7 @@ def random_text(expression: Expr, rng: random.Random, n_bytes: int) -> bytes | N
     for _ in range(rng.randrange(n_bytes)):
         if recognizer.accepts_end(stacks) and rng.random() < 0.3:
             return text
-        masks = [mask for stack in recognizer.closure(stacks) if stack is not None for mask, _ in moves(stack[0])]
+        masks = [mask for frame in frames_on_top(recognizer.closure(stacks)) for mask, _ in moves(frame)]
         if not masks:
             break
         mask = rng.choice(masks)
@@ -165,10 +165,15 @@ def random_text(expression: Expr, rng: random.Random, n_bytes: int) -> bytes | N
         stacks = recognizer.step(stacks, byte)
     if recognizer.accepts_end(stacks):
         return text
-    stack = next(iter(sorted(stacks, key=repr)))
-    while stack is not None:
-        rest = shortest(stack[0])
+    while not stacks.has_bottom:
+        frame, stacks = min(stacks.tops, key=repr)
+        rest = shortest(frame.anchor if isinstance(frame, recognizer.Anchored) else frame)
         if rest is None:
             return None
-        text, stack = text + rest, stack[1]
+        text += rest
     return text
+
+
+def frames_on_top(stacks: recognizer.Stacks) -> list[Expr]:
+    """The frames that may come next."""
+    return [frame.anchor if isinstance(frame, recognizer.Anchored) else frame for frame, _ in stacks.tops]

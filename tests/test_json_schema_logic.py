@@ -97,3 +97,18 @@ def test_an_enum_is_filtered_by_claims_in_any_order_of_keys() -> None:
 def test_contradictions_through_negation_are_empty() -> None:
     with pytest.raises(EmptyLanguage):
         json_schema({"type": "string", "allOf": [{"maxLength": 3}, {"not": {"maxLength": 5}}]})
+
+
+def test_one_of_many_open_objects_is_decided_by_the_key_that_tells_them_apart() -> None:
+    names = [f"kind{i}" for i in range(20)]
+    closed = {"type": "object", "additionalProperties": False}
+    detail = [{**closed, "required": [name], "properties": {name: {"type": "string"}}} for name in names]
+    branches = [
+        {"type": "object", "properties": {"type": {"enum": [name]}, "detail": schema}}
+        for name, schema in zip(names, detail, strict=True)
+    ]
+    constraint = json_schema({"oneOf": branches})
+    assert constraint.matches('{"type": "kind3", "detail": {"kind3": "a"}}') and constraint.matches('{"type": "kind7"}')
+    assert not constraint.matches('{"type": "kind3", "detail": {"kind4": "a"}}') and not constraint.matches("{}")
+    assert constraint.matches('{"detail": {"kind3": "a"}}') and not constraint.matches('{"type": "kind20"}')
+    assert not constraint.matches('{"detail": {}}') and not constraint.matches('{"detail": 1}')

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from jsonschema import Draft202012Validator
 
 import domino_py as domino
 from domino_py import json_schema
+from domino_py.measures import constraint_notes
 from tests.reference.tiny_models import tiny_vocabulary
 from tokenizer_align.compiled import Compiled
 from tokenizer_align.matcher import Matcher
@@ -140,3 +142,59 @@ def test_what_came_is_forgotten_outside_the_array() -> None:
     one, other = matcher_after(schema, b'[["age"]'), matcher_after(schema, b'[["name"]')
     one_after, other_after = one.shortest_completion(), other.shortest_completion()
     assert one_after == other_after and allows(one, b',["age"]')
+
+
+IMPOSSIBLE = {"type": "array", "minItems": 1, "items": {"type": "string", "minLength": 2, "maxLength": 1}}
+DEEP = {"type": "object", "required": ["x"], "properties": {"x": IMPOSSIBLE}}
+
+
+@pytest.mark.parametrize(
+    ("schema", "pointer"),
+    [
+        (
+            {"type": "array", "uniqueItems": True, "minItems": 2, "items": {"anyOf": [{"const": 1}, DEEP]}},
+            "/uniqueItems",
+        ),
+        ({"uniqueItems": True, "minItems": 2, "prefixItems": [{"type": "string"}, {"const": "a"}]}, "/uniqueItems"),
+        ({"minProperties": 3, "patternProperties": {"^[ab]$": {}}, "additionalProperties": DEEP}, "/minProperties"),
+    ],
+)
+def test_parts_that_may_not_be_enough_are_refused_and_never_a_dead_end(schema: Any, pointer: str) -> None:
+    kind = "array" if pointer == "/uniqueItems" else "object"
+    with pytest.raises(domino.UnsupportedSchema) as caught:
+        json_schema({"type": kind, **schema})
+    assert [problem.pointer for problem in caught.value.problems] == [pointer]
+
+
+def test_items_of_every_type_but_some_are_enough() -> None:
+    constraint = json_schema({"uniqueItems": True, "minItems": 2, "items": {"not": {"type": ["string", "object"]}}})
+    assert constraint.matches("[1, 2]") and not constraint.matches("[1, 1]")
+
+
+def flags(n: int) -> tuple[dict[str, Any], list[dict[str, int]]]:
+    """Arrays of different objects that hold `n` of two values each, and all such objects."""
+    names = "abcdefghij"[:n]
+    closed = {"properties": {name: {"enum": [1, 2]} for name in names}, "required": [*names]}
+    items = {"type": "object", **closed, "additionalProperties": False}
+    values = [dict(zip(names, value, strict=True)) for value in product([1, 2], repeat=n)]
+    return {"type": "array", "items": items, "uniqueItems": True}, values
+
+
+@pytest.mark.parametrize(("n", "n_used"), [(3, 7), (6, 40), (8, 200)])
+def test_a_comma_is_legal_as_long_as_there_is_another_object(n: int, n_used: int) -> None:
+    schema, values = flags(n)
+    text = json.dumps(values[:n_used], separators=(",", ":"))[:-1].encode()
+    matcher = matcher_after(schema, text)
+    last = json.dumps(values[-1], separators=(",", ":")).encode()
+    assert allows(matcher, b"," + last + b"]") and matcher.shortest_completion() == b"]"
+    first = json.dumps(values[0], separators=(",", ":")).encode()
+    assert not allows(matcher, b"," + first)
+
+
+def test_what_is_too_hard_to_decide_is_said_in_the_notes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tokenizer_align.unique_runs.MAX_SEARCH", 1)
+    monkeypatch.setattr("tokenizer_align.unique_counts.MAX_PLACES", 0)
+    schema, values = flags(1)
+    text = json.dumps(values[:1], separators=(",", ":"))[:-1].encode()
+    assert not allows(matcher_after(schema, text), b",")
+    assert any("left out" in note for note in constraint_notes(json_schema(schema, whitespace="compact"), text + b"]"))

@@ -17,7 +17,7 @@ from .nodes import K_ALT, K_CALL, K_REPEAT, K_SEQ, Expr
 from .partial_json import Partial, Value
 
 if TYPE_CHECKING:
-    from .recognizer import Stack
+    from .recognizer import Stacks
     from .unique import Level
 
 logger = logging.getLogger(__name__)
@@ -53,7 +53,7 @@ def left_out_along(expression: Expr, data: bytes) -> list[tuple[int, str]]:
     for position in range(len(data) + 1):
         tops = [top for top, _ in closure(stacks).tops if isinstance(top, Expr)]
         found += [(position, why) for why in dict.fromkeys(why for top in tops for why in _reasons(top))]
-        if any(_is_beside(stack) for stack in stacks):
+        if _is_beside(stacks):
             found.append((position, BESIDE))
         if position == len(data) or not stacks:
             break
@@ -61,13 +61,20 @@ def left_out_along(expression: Expr, data: bytes) -> list[tuple[int, str]]:
     return found
 
 
-def _is_beside(stack: Stack) -> bool:
+def _is_beside(stacks: Stacks) -> bool:
+    """Whether some array or object around this place is remembered to have lost something here."""
     from .recognizer import Anchored
 
-    while _LEFT_OUT_BESIDE and stack is not None:
-        frame, stack = stack
-        if isinstance(frame, Anchored) and (frame.level.used, frame.level.item) in _LEFT_OUT_BESIDE:
-            return True
+    if not _LEFT_OUT_BESIDE:
+        return False
+    work, seen = [stacks], {stacks}
+    while work:
+        for frame, below in work.pop().tops:
+            if isinstance(frame, Anchored) and (frame.level.used, frame.level.item) in _LEFT_OUT_BESIDE:
+                return True
+            if below.has_anchor and below not in seen:
+                seen.add(below)
+                work.append(below)
     return False
 
 

@@ -103,14 +103,22 @@ class Sayings:
             return True
         kinds = [self.declared_kind(key) for key in self.declared if key not in self.absent] + self.undeclared_kinds()
         ways: list[list[tuple[Kind, list[Atom]]]] = [[] for _ in self.duties]
+        done: set[int] = set()  # by a required key, whatever its value
         for kind in kinds:
             base = self.base(kind)
             if base is not None:
                 for duty, options in self.events(kind):
+                    if duty in done:
+                        continue
+                    if kind.name in self.required and any(self.is_sure(base, more) for more in options):
+                        done.add(duty)
+                        continue
                     possible = [more for more in options if self.compiler.value([*base, *more]) is not EMPTY]
                     ways[duty] += [(kind, more) for more in possible]
         left = []
-        for claim, found in zip(self.duties, ways, strict=True):
+        for duty, (claim, found) in enumerate(zip(self.duties, ways, strict=True)):
+            if duty in done:
+                continue
             if not found:
                 return False
             name = found[0][0].name
@@ -118,7 +126,8 @@ class Sayings:
                 left.append(claim)
             else:
                 self.required.add(name)
-                self.forced.setdefault(name, []).extend(found[0][1])
+                if not self.is_sure(self.base(found[0][0]) or [], found[0][1]):
+                    self.forced.setdefault(name, []).extend(found[0][1])
         self.duties = left
         return True
 

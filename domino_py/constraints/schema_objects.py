@@ -27,6 +27,7 @@ from .schema_claims import HAS, Atom, claims_of, positives
 from .schema_dynamic import original
 from .schema_keys import MAX_VARIANTS, Kind, Sayings
 from .schema_keywords import as_whole
+from .schema_terms import has_key
 
 if TYPE_CHECKING:
     from .schema_compile import SchemaCompiler
@@ -62,6 +63,9 @@ def object_expression(compiler: SchemaCompiler, atoms: list[Atom]) -> Expr:
     if len(sayings.duties) > MAX_DUTIES:
         message = f"{len(sayings.duties)} claims about keys of one object that some key must fulfil"
         raise UnsupportedSchema([_problem(compiler, atoms, sayings.duties[0].keyword or "", message)])
+    decisive = _decisive_key(compiler, sayings)
+    if decisive is not None:
+        return alt(*(object_expression(compiler, [*atoms, has_key(decisive, holds)]) for holds in (True, False)))
     required, absent = sayings.required, sayings.absent
     members: list[Member] = []
     for key in sayings.declared:
@@ -92,6 +96,28 @@ def object_expression(compiler: SchemaCompiler, atoms: list[Atom]) -> Expr:
     result = tracked("object", body, needs)
     compiler.counted.append((refusal, result))
     return in_frame(result)
+
+
+def _decisive_key(compiler: SchemaCompiler, sayings: Sayings) -> str | None:
+    """A key that fulfils most duties by being there, where the others could fulfil them in too many ways.
+
+    With it these duties are done, and without it there are fewer keys that can do them: each case is small.
+    """
+    n_sure: dict[str, int] = {}
+    n_most = 1
+    for key in sayings.declared:
+        kind = sayings.declared_kind(key)
+        base = None if key in sayings.absent else sayings.base(kind)
+        if base is None:
+            continue
+        events = sayings.events(kind)
+        open_events = [options for _, options in events if not any(sayings.is_sure(base, more) for more in options)]
+        n_most = max(n_most, prod(1 + len(options) for options in open_events))
+        if key not in sayings.required:
+            n_sure[key] = len(events) - len(open_events)
+    if n_most <= MAX_VARIANTS or not any(n_sure.values()):
+        return None
+    return max(n_sure, key=lambda key: n_sure[key])
 
 
 def _needed_keys(
