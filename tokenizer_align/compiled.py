@@ -122,6 +122,11 @@ class Compiled:
         """Whether arrays or objects may come whose parts must differ: then masks are more than one walk."""
         return holds_tracked(self.expr)
 
+    @cached_property
+    def is_one_walk(self) -> bool:
+        """Whether a mask is one walk from the clamped heads and nothing else."""
+        return self.shares_rows and not self.tracks
+
     def kept_row(self, here: Configuration) -> Mask | None:
         """The mask of a configuration, if it is kept, or that of one which differs in counts without effect only."""
         with self.engine.lock:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import numpy as np
 import numpy.typing as npt
@@ -30,7 +31,7 @@ from .unique_masks import UniqueMasks
 from .unique_plans import UniquePlans
 from .unique_runs import Tracked, UniqueRuns, heads_of
 from .vocabulary import Vocabulary
-from .walkers import Walkers
+from .walkers import Held, Walkers
 
 Mask = npt.NDArray[np.uint32]
 Heads = tuple[tuple[int, int], ...]
@@ -38,22 +39,6 @@ Heads = tuple[tuple[int, int], ...]
 _NO_BYTES = np.zeros(0, np.uint8)
 TABLE_CHILDREN = 24  # a node with so many children gets a table by byte
 MEMO_MIN_NODES = 300  # below, scanning a subtree is cheaper than keeping a memo of it
-
-
-class InUse:
-    """Whoever holds heads over several calls does so `with engine.in_use`: meanwhile no new generation begins."""
-
-    def __init__(self, lock: threading.RLock) -> None:
-        self._lock = lock
-        self.n_users = 0
-
-    def __enter__(self) -> None:
-        with self._lock:
-            self.n_users += 1
-
-    def __exit__(self, *_: object) -> None:
-        with self._lock:
-            self.n_users -= 1
 
 
 class Engine:
@@ -79,7 +64,8 @@ class Engine:
         self._n_kept_bytes = self._n_state_bytes = self._n_needed_bytes = 0
         self.n_words = (vocabulary.n_rows + 31) // 32
         self.lock = threading.RLock()
-        self.in_use = InUse(self.lock)
+        self._users = Held()
+        self._n_unfinished = 0
         self.counters = Counters()
         self.tables = Tables(self.n_words)
         self.walkers = Walkers(self.lock)
@@ -156,9 +142,10 @@ class Engine:
         """The closed heads before anything was read."""
         with self.lock:
             self.walkers.settle()
-            code = self.automaton.code_of(expr)
-            if code < k.LIT_BASE:
-                self.automaton.build(code)
+            with self.changing():
+                code = self.automaton.code_of(expr)
+                if code < k.LIT_BASE:
+                    self.automaton.build(code)
             while True:
                 result, n = k.start_heads(self.tables.ctx, code)
                 if result == k.OK:
@@ -206,7 +193,8 @@ class Engine:
             if isinstance(heads, Tracked):
                 return heads_of(tuple((self.clamped(here), levels) for here, levels in heads.groups))
             self.walkers.settle()
-            return tuple((self._clamped(code), stack) for code, stack in heads)
+            with self.changing():
+                return tuple([(self._clamped(code), stack) for code, stack in heads])
 
     def mask(self, heads: Heads) -> Mask:
         """A new row with the bits of all tokens that the heads can read whole (uint32[n_words])."""
@@ -227,15 +215,14 @@ class Engine:
         with self.lock:
             self.counters.walks += 1
         while True:
-            (walker,) = taken = self.walkers.take(self.tables, len(heads))
-            try:
+            held, (walker,) = self.walkers.take(self.tables, len(heads))
+            with held:
                 walker.load(heads)
                 result = k.walk(walker.ctx, len(heads), mask)
                 wanted = walker.wanted()
                 if result == k.NEED_ROOM:
                     walker.grow()
-            finally:
-                self.walkers.give(taken)
+            self.walkers.give([walker])
             self.counters.walk_rounds += 1
             if result == k.OK:
                 return mask
@@ -292,6 +279,12 @@ class Engine:
             at += len(self.vocabulary.token_bytes[tokens[-1]] or b"")
         return tuple(tokens)
 
+    @property
+    def in_use(self) -> memoryview:
+        """Whoever holds heads over several calls does so `with engine.in_use`: meanwhile no new generation begins."""
+        with self.lock:
+            return memoryview(self._users.buffer)
+
     # --- budgets ----------------------------------------------------------------------------------------------------
 
     def n_state_bytes(self) -> int:
@@ -321,14 +314,17 @@ class Engine:
             self._n_state_bytes = self.n_state_bytes()
         # What is in use may need more than the budget: then twice as much as it took to find it again is the limit.
         limit = max(self.budget.state_bytes, self._n_needed_bytes) * (1 if between_constraints else 2)
-        if self._n_state_bytes <= limit:
-            return
-        self.drop_states()
+        if self._n_state_bytes > limit:
+            self.drop_states()
+        elif self._n_unfinished:
+            with self.lock:  # whoever is just building ends first
+                if self._n_unfinished:
+                    self.drop_states()
 
     def drop_states(self) -> bool:
         """Begin a new generation without any states; False where somebody is at work, and nothing happens."""
         with self.lock:
-            if self.in_use.n_users:
+            if self._users.is_held():
                 return False
             self.walkers.settle()
             self.generation += 1
@@ -338,7 +334,7 @@ class Engine:
             self.project.forget()
             self._forget_tracked()
             self.walkers.drop()
-            self._n_state_bytes = self._n_kept_bytes = self._n_needed_bytes = 0
+            self._n_state_bytes = self._n_kept_bytes = self._n_needed_bytes = self._n_unfinished = 0
             for keeper in list(self.keepers):
                 keeper.drop()
         return True
@@ -349,10 +345,19 @@ class Engine:
 
     # --- making what a kernel asked for ---------------------------------------------------------------------------
 
+    @contextmanager
+    def changing(self) -> Iterator[None]:
+        """Around every change of states and memos; the lock is held. What an interrupt or error leaves half done is
+        built anew: the next call that can begins a generation (`tidy`)."""
+        self._n_unfinished += 1
+        yield
+        self._n_unfinished -= 1
+
     def _again(self, result: int) -> None:
         if result == k.NEED_ROOM:
             self.walkers.settle()
-            self.tables.make_room()
+            with self.changing():
+                self.tables.make_room()
             self._n_state_bytes = self.n_state_bytes()
         else:
             self._serve()
@@ -377,7 +382,8 @@ class Engine:
             else:
                 with self.lock:
                     self.walkers.settle()
-                    self.automaton.build(what)
+                    with self.changing():
+                        self.automaton.build(what)
         self._n_state_bytes = self.n_state_bytes()
 
 

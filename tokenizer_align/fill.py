@@ -1,11 +1,13 @@
 """The masks of many running texts in one call, written into one array and spread over the cores.
 
-Rows whose configuration keeps its mask are copied. The others are walked in one kernel call a thread, which releases
-the interpreter lock; what they ask for is built in between, and the rows that asked are walked again.
+One pass over the rows copies kept masks and collects the heads of all others in one array; rows with the same heads are
+one. These are walked in one kernel call a thread, which releases the interpreter lock and writes into the array itself;
+what they ask for is built in between, and the rows that asked are walked again.
 """
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -21,8 +23,10 @@ if TYPE_CHECKING:
     from .engine import Engine
     from .matcher import Matcher
 
-BLOCK_BYTES = 120_000  # glibc maps what is larger
+Heads = tuple[tuple[int, int], ...]
 MIN_ROWS_A_THREAD = 4  # waking a thread costs as much as some walks
+RESULT = 3  # the place of a job where its result stands
+NOTHING: npt.NDArray[np.int64] = np.zeros((0, 4), np.int64)
 
 
 def fill(matchers: Sequence[Matcher], out: npt.NDArray[Any], n_threads: int | None = None) -> None:
@@ -41,26 +45,18 @@ def fill(matchers: Sequence[Matcher], out: npt.NDArray[Any], n_threads: int | No
         return
     compiled = matchers[0].compiled
     rows = _rows_of(out, len(matchers), compiled.n_words)
-    if any(matcher.compiled.engine is not compiled.engine for matcher in matchers):
-        raise InvalidOption("matchers", "the matchers of one call must belong to one vocabulary.")
-    missing: dict[Configuration, int] = {}
-    again: list[tuple[int, Matcher]] = []
-    for row, matcher in enumerate(matchers):
-        here = matcher.configuration
-        if here.mask_row is not None and not matcher.is_finished:
-            rows[row] = here.mask_row
-        elif here in missing or matcher.is_finished or not here.compiled.shares_rows or here.compiled.tracks:
-            again.append((row, matcher))
-        else:
-            missing[here] = row
-    if missing:
-        compiled.engine.tidy()
-        with compiled.engine.in_use:
-            empty = _make_rows(compiled.engine, missing, rows, n_threads)
-        if empty >= 0:
-            raise DeadEnd(matchers[empty].text_bytes())
-    for row, matcher in again:
-        rows[row] = matcher.mask()
+    engine = compiled.engine
+    engine.tidy()
+    with engine.in_use:
+        batch = _sort(engine, matchers, rows)
+        if batch.places:
+            n_empty = _walk_all(engine, batch, n_threads)
+            batch.share()
+            if n_empty:
+                at = int(np.flatnonzero(batch.jobs[:, RESULT] == k.EMPTY)[0])
+                raise DeadEnd(matchers[batch.places[at]].text_bytes())
+    for row in batch.alone:
+        rows[row] = matchers[row].mask()
 
 
 def _rows_of(out: npt.NDArray[Any], n_rows: int, n_words: int) -> npt.NDArray[np.uint32]:
@@ -74,76 +70,99 @@ def _rows_of(out: npt.NDArray[Any], n_rows: int, n_words: int) -> npt.NDArray[np
     return out.view(np.uint32)[:n_rows, :n_words]
 
 
-def _make_rows(
-    engine: Engine, missing: dict[Configuration, int], rows: npt.NDArray[np.uint32], n_threads: int | None
-) -> int:
-    """Make the masks of configurations that keep none, keep them, and copy each into its row.
+class _Batch:
+    """What is to be done for the rows of one call.
 
-    Returns a row without legal tokens, or -1.
+    rows: what is written. alone: rows that are made one by one. places: rows that are walked, each for its own heads;
+    heads (int64[n, 2]) and jobs (int64[n_walked, 4]) are what the kernel takes. same: (row, walked row with the same
+    heads). again: (row, configuration) of masks to keep.
     """
-    walked: list[Configuration] = []
-    heads: list[tuple[int, int]] = []
-    starts = [0]
-    for here, row in missing.items():
-        kept = here.compiled.kept_row(here)
-        if kept is not None:
-            rows[row] = kept
-        else:
-            walked.append(here)
-            heads += here.clamped
-            starts.append(len(heads))
-    n = len(walked)
-    if not n:
-        return -1
-    addresses = np.empty((n, 2), np.int64)
-    made = _new_rows(n, engine.n_words, addresses)
-    addresses[:, 1] = rows.ctypes.data + rows.strides[0] * np.array([missing[here] for here in walked])
-    complete = np.array([here.complete for here in walked], np.uint8)
-    results = np.full(n, -1, np.int64)
-    shared = (np.array(heads, np.int64).reshape(-1, 2), np.array(starts), addresses)
-    _walk_all(engine, shared, (complete, engine.end_ids, results), n_threads)
-    for here, mask in zip(walked, (row for block in made for row in block), strict=True):
-        here.compiled.keep_row(here, mask)
-    empty = np.flatnonzero(results == k.EMPTY)
-    return missing[walked[empty[0]]] if len(empty) else -1
+
+    def __init__(self, rows: npt.NDArray[np.uint32]) -> None:
+        self.rows = rows
+        self.alone: list[int] = []
+        self.places: list[int] = []
+        self.same: list[tuple[int, int]] = []
+        self.again: list[tuple[int, Configuration]] = []
+        self.n_heads = 0  # the most that a row has
+        self.heads = self.jobs = NOTHING
+
+    def share(self) -> None:
+        """Copy masks to the other rows with the same heads, and keep those that were asked for before."""
+        for row, first in self.same:
+            self.rows[row] = self.rows[first]
+        for row, here in self.again:
+            mask = self.rows[row].copy()
+            mask.flags.writeable = False
+            here.compiled.keep_row(here, mask)
 
 
-def _new_rows(n: int, n_words: int, addresses: npt.NDArray[np.int64]) -> list[npt.NDArray[np.uint32]]:
-    """Read-only blocks of n rows together, and where each row stands.
+def _sort(engine: Engine, matchers: Sequence[Matcher], rows: npt.NDArray[np.uint32]) -> _Batch:
+    """Copy the masks that are kept; the rest is left to do."""
+    batch = _Batch(rows)
+    alone, places, same, again = batch.alone, batch.places, batch.same, batch.again
+    walked: dict[Heads, int] = {}
+    flat: list[int] = []
+    jobs: list[int] = []
+    first, most, address, stride = 0, 0, rows.ctypes.data, rows.strides[0]
+    with engine.lock:
+        for row, matcher in enumerate(matchers):
+            here = matcher.configuration
+            compiled = here.compiled
+            if compiled.engine is not engine:
+                raise InvalidOption("matchers", "the matchers of one call must belong to one vocabulary.")
+            if matcher.is_finished or (here.mask_row is None and not compiled.is_one_walk):
+                alone.append(row)
+            elif here.mask_row is not None:
+                rows[row] = here.mask_row
+            else:
+                heads = here.clamped
+                found = compiled.kept.row_or_seen(heads)
+                if found is True:
+                    again.append((row, here))
+                elif found is not False:
+                    rows[row] = found
+                    compiled.keep_row(here, found)
+                    continue
+                place = walked.setdefault(heads, row)
+                if place != row:
+                    same.append((row, place))
+                    continue
+                n = len(heads)
+                places.append(row)
+                jobs += (first, n, address + row * stride, k.NEED_BUILD)
+                first += n
+                if n > most:
+                    most = n
+                for head in heads:
+                    flat += head
+    if places:
+        batch.n_heads = most
+        batch.heads = np.frombuffer(array("q", flat), np.int64).reshape(-1, 2)
+        batch.jobs = np.frombuffer(array("q", jobs), np.int64).reshape(-1, 4)
+    return batch
 
-    A block is too small to be mapped by itself: first touches of fresh pages would cost as much as the walks.
-    """
-    rows_a_block = max(1, BLOCK_BYTES // (4 * n_words))
-    blocks = []
-    for first in range(0, n, rows_a_block):
-        block = np.empty((min(rows_a_block, n - first), n_words), np.uint32)
-        addresses[first : first + len(block), 0] = block.ctypes.data + 4 * n_words * np.arange(len(block))
-        block.flags.writeable = False
-        blocks.append(block)
-    return blocks
 
-
-def _walk_all(engine: Engine, shared: tuple[Any, ...], ends: tuple[Any, ...], n_threads: int | None) -> None:
-    """Walk until every row is whole, with as many threads as pay."""
-    starts, results = shared[1], ends[2]
-    n_rows, n_heads = len(results), int(np.diff(starts).max())
-    left = np.arange(n_rows)
-    n_rounds = 0
-    while len(left):
-        n_parts = max(1, min(n_threads or n_cores(), len(left) // MIN_ROWS_A_THREAD))
-        taken = engine.walkers.take(engine.tables, n_heads, n_parts)
-        try:
-            begun = np.zeros(1, np.int64)
-            jobs = [(walker.ctx, *shared, left, begun, *ends) for walker in taken]
-            side_by_side(k.walk_rows, jobs)
-            wanted = list(dict.fromkeys(what for walker in taken for what in walker.wanted()))
-            n_rounds += len(left)
-            left = np.flatnonzero((results != k.OK) & (results != k.EMPTY))
-            if (results[left] == k.NEED_ROOM).any():
-                for walker in taken:
-                    walker.grow()
-        finally:
-            engine.walkers.give(taken)
+def _walk_all(engine: Engine, batch: _Batch, n_threads: int | None) -> int:
+    """Walk from all heads into their rows, with as many threads as pay. Returns how many have no legal token."""
+    n_left, n_rounds, n_empty, n_cores_used = len(batch.places), 0, 0, n_threads or n_cores()
+    while n_left:
+        n_rounds += n_left
+        n_parts = max(1, min(n_cores_used, n_left // MIN_ROWS_A_THREAD))
+        held, taken = engine.walkers.take(engine.tables, batch.n_heads, n_parts)
+        wanted: list[int] = []
+        with held:
+            progress = np.zeros(k.N_PROGRESS, np.int64)
+            calls = [(walker.ctx, batch.heads, batch.jobs, progress, engine.end_ids) for walker in taken]
+            side_by_side(k.walk_rows, calls, held, (taken, batch))
+            n_left, n_empty = int(progress[k.ROWS_LEFT]), n_empty + int(progress[k.ROWS_EMPTY])
+            if n_left:
+                wanted = list(dict.fromkeys(what for walker in taken for what in walker.wanted()))
+                if (batch.jobs[:, RESULT] == k.NEED_ROOM).any():
+                    for walker in taken:
+                        walker.grow()
+        engine.walkers.give(taken)
         if wanted:
             engine.make(wanted)
-    engine.count_walks(n_rows, n_rounds)
+    engine.count_walks(len(batch.places), n_rounds)
+    return n_empty

@@ -56,6 +56,9 @@ MAX_JOIN_STEPS = 1 << 17  # of one union of stacks; beyond, two heads stay apart
 NO_MEMBER = -3
 # results
 OK, NEED_BUILD, NEED_ROOM, EMPTY = 0, 1, 2, 3
+# places of COUNTS: cells, requests, lack of room, own cells, requests with repetitions, least place that changed, walk
+NODES_VISITED, MEMO_HITS, N_COUNTS = 8, 9, 16
+ROWS_LEFT, ROWS_EMPTY, N_PROGRESS = 1, 2, 16  # places of what threads that share rows write to
 
 
 @intrinsic
@@ -839,7 +842,7 @@ def use_memos(ctx, node, begin, end, n_work, mask):  # type: ignore[no-untyped-d
             request(ctx, np.int64(MEMO_REQUEST) | (node << 30) | state)
             continue
         if memo >= 0:
-            _i64(ctx, COUNTS)[6] += 1
+            _i64(ctx, COUNTS)[MEMO_HITS] += 1
         residual = np.int64(_i32(ctx, MEMO_TABLE)[memo * MEMO_STRIDE + 3]) if memo >= 0 else np.int64(NO_RESIDUAL)
         if memo < 0 or (residual == LARGE_RESIDUAL and (stack >= 0 or code >= KEY_BASE)):
             codes[kept] = code
@@ -966,42 +969,48 @@ def walk(ctx, n_heads, mask):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def walk_rows(ctx, heads, starts, rows, which, taken, complete, ends, results):  # type: ignore[no-untyped-def]
+def walk_rows(ctx, heads, jobs, progress, ends):  # type: ignore[no-untyped-def]
     """Walk rows until none is left; several threads share them. What must be built for any of them is in REQUESTS.
 
-    heads: int64[n_heads, 2]; starts: int64[n_rows + 1], a row's heads; rows: int64[n_rows, 2], the addresses of a row's
-    mask and of its copy; which: int64[n], the rows to walk; taken: int64[1], how many a thread has begun; complete:
-    uint8[n_rows], whether the ids in ends (int32) belong to the mask; results: int64[n_rows], EMPTY where nothing is
-    legal.
+    heads: int64[n_heads, 2], closed; jobs: int64[n_rows, 4], a row's first head, how many, the address of its mask
+    (uint32[n_words]) and what came of it: rows that are OK or EMPTY (nothing is legal) are passed over;
+    progress: int64[N_PROGRESS], how many were begun, at ROWS_LEFT how many must be walked again, at ROWS_EMPTY how
+    many are EMPTY; ends: int32[n], the ids that belong to the mask of a text that may end.
     """
     counts = _i64(ctx, COUNTS)
     counts[1] = 0
     n_words = ctx[N_WORDS]
+    codes, stacks = _i64(ctx, HEAD_CODE), _i64(ctx, HEAD_STACK)
     while True:
-        at = _take_next(taken.ctypes.data)
-        if at >= which.shape[0]:
+        row = _take_next(progress.ctypes.data)
+        if row >= jobs.shape[0]:
             break
-        row = which[at]
-        first, n_heads = starts[row], starts[row + 1] - starts[row]
-        codes, stacks = _i64(ctx, HEAD_CODE), _i64(ctx, HEAD_STACK)
+        if jobs[row, 3] == OK or jobs[row, 3] == EMPTY:
+            continue
+        first, n_heads, complete = jobs[row, 0], jobs[row, 1], False
         for i in range(n_heads):
             codes[i] = heads[first + i, 0]
             stacks[i] = heads[first + i, 1]
-        mask = carray(_pointer(rows[row, 0]), (n_words,), np.uint32)
+            complete = complete or (codes[i] == ACCEPT and stacks[i] == -1)
+        mask = carray(_pointer(jobs[row, 2]), (n_words,), np.uint32)
         for i in range(n_words):
             mask[i] = np.uint32(0)
         result = walk_on(ctx, n_heads, mask)
         if result == OK:
-            if complete[row]:
+            if complete:
                 for i in range(ends.shape[0]):
                     mask[ends[i] >> 5] |= np.uint32(1) << np.uint32(ends[i] & 31)
-            copy, seen = carray(_pointer(rows[row, 1]), (n_words,), np.uint32), np.uint32(0)
-            for i in range(n_words):
-                seen |= mask[i]
-                copy[i] = mask[i]
-            if not seen:
+            else:
                 result = EMPTY
-        results[row] = result
+                for i in range(n_words):
+                    if mask[i]:
+                        result = OK
+                        break
+                if result == EMPTY:
+                    _take_next(progress.ctypes.data + 8 * ROWS_EMPTY)
+        else:
+            _take_next(progress.ctypes.data + 8 * ROWS_LEFT)
+        jobs[row, 3] = result
 
 
 @njit(cache=True, nogil=True)
@@ -1017,7 +1026,7 @@ def walk_on(ctx, n_heads, mask):  # type: ignore[no-untyped-def]
     n_work = push_work(ctx, 0, 0, n_heads, 0)
     while n_work > 0:
         n_work -= 3
-        counts[5] += 1
+        counts[NODES_VISITED] += 1
         node, begin, end = work[n_work], work[n_work + 1], work[n_work + 2]
         if node < 0:
             n_work = correct_keys(ctx, begin, end, n_work, mask)

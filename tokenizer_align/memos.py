@@ -39,7 +39,8 @@ def make_memo(engine: Engine, node: int, state: int) -> None:
         if memo is None:
             engine.tables.state_flags.array[state] |= k.FLAG_NO_MEMO
         elif k.find_memo(engine.tables.ctx, node, state) < 0:
-            _enter(engine, node, state, memo)
+            with engine.changing():
+                _enter(engine, node, state, memo)
 
 
 def _work_out(engine: Engine, node: int, state: int) -> Memo | None:
@@ -74,14 +75,13 @@ def _walk(engine: Engine, node: int, state: int, mask: npt.NDArray[np.uint32]) -
     the frame pushes."""
     exits = np.zeros(MAX_EXITS + 1, np.int64)
     while True:
-        (walker,) = taken = engine.walkers.take(engine.tables, 0)
-        try:
+        held, (walker,) = engine.walkers.take(engine.tables, 0)
+        with held:
             n_exits = k.walk_frame(walker.ctx, node, state, mask, exits)
             wanted, is_full = walker.wanted(), bool(walker.counts[2])
             if is_full:
                 walker.grow()
-        finally:
-            engine.walkers.give(taken)
+        engine.walkers.give([walker])
         if n_exits == -1:
             return None
         if n_exits >= 0:

@@ -45,8 +45,10 @@ class Pool:
             # Large arrays get a quarter more: twice the vocabulary's trie would be moved for one residual trie.
             grown = _filled(max(need + min(need, max(need // 4, LARGE)), 1), fill, self.array.dtype)
             grown[: first * self.width] = self.array[: first * self.width]
+            self.tables.leaving.append(self.array)
             self.array = grown
             self.publish()
+            self.tables.have_left()
         self.n += n
         return first
 
@@ -72,6 +74,7 @@ class Tables:
     def __init__(self, n_words: int) -> None:
         self.n_words = n_words
         self.version = 0  # counts the times that an array moved
+        self.leaving: list[Any] = []  # arrays whose addresses are being replaced: an interrupt must not free them
         self.ctx: npt.NDArray[np.int64] = np.zeros(k.N_SLOTS, dtype=np.int64)
         self.ctx[k.N_WORDS] = n_words
         pool = lambda slot, dtype, capacity, width=1, fill=0: Pool(self, slot, dtype, capacity, width, fill)  # noqa: E731
@@ -107,7 +110,7 @@ class Tables:
         self.memos = pool(k.MEMO_TABLE, np.int32, 64, k.MEMO_STRIDE)
         self.base_rows = pool(k.BASE_ROWS, np.uint32, 1, n_words)
         self.base_lists = pool(k.BASE_LISTS, np.int32, 1024)
-        self.counts = pool(k.COUNTS, np.int64, 8)
+        self.counts = pool(k.COUNTS, np.int64, k.N_COUNTS)
         self._pools = self.pools()
         self.join_keys, self.join_values = np.full(JOIN_SLOTS, -1, np.int64), np.zeros(JOIN_SLOTS, np.int64)
         self.join_work = np.zeros(JOIN_ROOM, np.int64)
@@ -161,18 +164,28 @@ class Tables:
             self.ctx[slot] = array.ctypes.data
         self.version += 1
 
+    def have_left(self) -> None:
+        """The array that was leaving has its successor in place; after an interrupt those before it stay."""
+        if len(self.leaving) == 1:
+            self.leaving.clear()
+
     def make_room(self) -> None:
         """Double what a kernel found full: the cells, or the scratch space."""
+        scratch = self.head_code, self.head_stack, self.work, self.requests
+        self.leaving.append((self.cell_state, self.cell_parent, self.cell_table, *scratch))
         if int(self.counts.array[0]) * 2 > self.ctx[k.CELL_CAPACITY]:
             self._cells(2 * int(self.ctx[k.CELL_CAPACITY]))
         else:
             self._scratch(4 * self.scratch_capacity)
+        self.have_left()
 
     def add_memo(self, node: int, state: int, kind: int, place: int, length: int, residual: int) -> None:
         """Keep what a state does below a trie node."""
         index = self.memos.extend([kind, place, length, residual])
         if 2 * (index + 1) > self.memo_keys.size:
+            self.leaving.append((self.memo_keys, self.memo_values))
             self._memo_hash(2 * self.memo_keys.size)
+            self.have_left()
         k.put_memo(self.ctx, node, state, index)
 
     def pools(self) -> list[Pool]:

@@ -12,8 +12,10 @@ from typing import Any
 class _Call:
     """A call that waits for a thread. Whoever takes it first runs it, or drops it."""
 
-    def __init__(self, function: Callable[..., object], arguments: tuple[Any, ...]) -> None:
-        self.function, self.arguments = function, arguments
+    def __init__(
+        self, function: Callable[..., object], arguments: tuple[Any, ...], held: memoryview, of: object
+    ) -> None:
+        self.function, self.arguments, self.held, self.of = function, arguments, held, of
         self.error: BaseException | None = None
         self._taken, self._ended = threading.Lock(), threading.Lock()
         self._ended.acquire()
@@ -23,14 +25,28 @@ class _Call:
 
     def run(self) -> None:
         try:
-            self.function(*self.arguments)
+            with self.held[:]:
+                self.function(*self.arguments)
         except BaseException as error:
             self.error = error
         finally:
+            self.drop()
             self._ended.release()
 
+    def drop(self) -> None:
+        self.arguments, self.of = (), None
+
     def wait(self) -> None:
-        self._ended.acquire()
+        """Wait until it has ended, interrupts or not; raises the last of them then."""
+        interrupt: BaseException | None = None
+        while True:
+            try:
+                self._ended.acquire()
+                break
+            except BaseException as error:
+                interrupt = error
+        if interrupt is not None:
+            raise interrupt
 
 
 class _Workers:
@@ -64,22 +80,27 @@ def n_cores() -> int:
     return os.cpu_count() or 1
 
 
-def side_by_side(function: Callable[..., object], calls: Sequence[tuple[Any, ...]]) -> None:
+def side_by_side(
+    function: Callable[..., object], calls: Sequence[tuple[Any, ...]], held: memoryview, of: object = None
+) -> None:
     """Call a function that releases the interpreter lock, once with each tuple of arguments, at the same time.
 
     The calls share their work: where this thread comes back before another has begun, that one is left out, so that
-    nobody waits for a busy machine to find a core. Raises what a call raised, after all have ended.
+    nobody waits for a busy machine to find a core. Raises what a call raised, after all have ended. `held` and what
+    `of` owns are held until each call ends, even if an interrupt ends this function before.
     """
-    others = [_Call(function, arguments) for arguments in calls[1:]]
-    if others:
-        _workers.ensure(min(len(others), n_cores()))
-        for call in others:
-            _workers.calls.put(call)
+    others = [_Call(function, arguments, held, of) for arguments in calls[1:]]
     try:
+        if others:
+            _workers.ensure(min(len(others), n_cores()))
+            for call in others:
+                _workers.calls.put(call)
         function(*calls[0])
     finally:
         for call in others:
-            if not call.take():
+            if call.take():
+                call.drop()
+            else:
                 call.wait()
     for call in others:
         if call.error is not None:

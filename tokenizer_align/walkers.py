@@ -1,7 +1,8 @@
 """Walks side by side: each has scratch space and cells of its own, and none runs while the shared arrays change.
 
 Readers and writers: any number of walks run at once with the interpreter lock released; whoever builds a state or moves
-an array waits until the walks under way have ended (`settle`), and new ones wait for it.
+an array waits until the walks under way have ended (`settle`), and new ones wait for it. An interrupt at any moment
+leaves neither waiting for ever.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from .tables import Array, Tables
 CAPACITY = 1024  # heads and cells that a new walker has room for
 JOIN_SLOTS = 1 << 11  # unions of stacks that it remembers within one walk
 JOIN_ROOM = 1 << 15  # four entries a level of a union
+PATIENCE_S = 0.02  # after which a waiting thread looks by itself: who was interrupted tells nobody
+APART = 32  # int64 between what two walkers write: cache lines that two cores write to are slow
 OWN_SLOTS = (
     *(k.COUNTS, k.HEAD_CODE, k.HEAD_STACK, k.HEAD_CAPACITY, k.WORK, k.WORK_CAPACITY, k.REQUESTS, k.REQUEST_CAPACITY),
     *(k.JOIN_KEYS, k.JOIN_VALUES, k.JOIN_WORK, k.JOIN_MASK, k.JOIN_CAPACITY),
@@ -25,17 +28,41 @@ OWN_SLOTS = (
 )
 
 
+class Held:
+    """Whether somebody is at something: as long as he holds a view of `buffer` (`with memoryview(held.buffer): ...`).
+
+    Views are made and released by single calls of the interpreter, so that no interrupt (Ctrl-C) comes between what was
+    begun and the note of it: a counter would be left wrong for ever.
+    """
+
+    __slots__ = ("buffer",)
+
+    def __init__(self) -> None:
+        self.buffer = bytearray(1)
+
+    def is_held(self) -> bool:
+        """Whether a view exists: then the buffer cannot change its size. Asked by one thread at a time."""
+        try:
+            if len(self.buffer) == 1:
+                self.buffer.append(0)
+            else:
+                self.buffer.pop()
+        except BufferError:
+            return True
+        return False
+
+
 class Walker:
     """What one walk writes to. `ctx`: int64[N_SLOTS], the shared arrays' addresses and those of its own."""
 
     def __init__(self, capacity: int = CAPACITY) -> None:
-        self.ctx: npt.NDArray[np.int64] = np.zeros(k.N_SLOTS, np.int64)
+        self.ctx: npt.NDArray[np.int64] = _apart(k.N_SLOTS)
         self._seen: tuple[Tables, int] | None = None  # the tables and their version that ctx was copied from
         self._make(capacity)
 
     def _make(self, capacity: int) -> None:
         self.capacity = capacity
-        self.counts = np.zeros(8, np.int64)
+        self.counts = _apart(k.N_COUNTS)
         self.requests = np.zeros(256, np.int64)
         self._codes, self._stacks = np.zeros(capacity, np.int64), np.zeros(capacity, np.int64)
         self._arrays: dict[int, Array] = {
@@ -86,6 +113,11 @@ class Walker:
         return asked
 
 
+def _apart(n: int) -> npt.NDArray[np.int64]:
+    """int64[n] of zeros that shares no cache line with anything else."""
+    return np.zeros(n + 2 * APART, np.int64)[APART : APART + n]
+
+
 class Walkers:
     """The walkers of one engine, and who may change its arrays."""
 
@@ -94,49 +126,41 @@ class Walkers:
         self._free: list[Walker] = []
         self._left = threading.Condition(lock)
         self.n_nodes = self.n_memo_hits = 0  # of all walks
-        self._n_walking = 0
-        self._n_waiting = 0
+        self._walking, self._waiting = Held(), Held()
 
-    def take(self, tables: Tables, n_heads: int, n_walkers: int = 1) -> list[Walker]:
-        """Walkers with room for so many heads, that know the tables; until `give`, nothing that they read changes.
-
-        All that one thread needs at a time must be taken at once: a second call would wait for one that waits for it.
+    def take(self, tables: Tables, n_heads: int, n_walkers: int = 1) -> tuple[memoryview, list[Walker]]:
+        """Walkers with room for so many heads, that know the tables, and what holds these: `with` it, nothing that the
+        walkers read changes. All that one thread needs at a time must be taken at once.
         """
         with self.lock:
-            while self._n_waiting:
-                self._left.wait()
+            while self._waiting.is_held():
+                self._left.wait(PATIENCE_S)
             taken = [self._free.pop() if self._free else Walker() for _ in range(n_walkers)]
             for walker in taken:
                 while walker.capacity < n_heads:
                     walker.grow()
                 walker.refresh(tables)
                 walker.counts[1] = 0  # nothing is asked for yet, should it not come to walk
-            self._n_walking += 1  # last, so that an interrupt before leaves nobody waiting
-            return taken
+            return memoryview(self._walking.buffer), taken
 
     def give(self, taken: list[Walker]) -> None:
-        """The walks of one `take` have ended."""
+        """Walkers are free again. They may also be lost: an interrupted walk need not give back its own."""
         with self.lock:
             for walker in taken:
-                self.n_nodes += int(walker.counts[5])
-                self.n_memo_hits += int(walker.counts[6])
-                walker.counts[5:7] = 0
+                self.n_nodes += int(walker.counts[k.NODES_VISITED])
+                self.n_memo_hits += int(walker.counts[k.MEMO_HITS])
+                walker.counts[k.NODES_VISITED] = walker.counts[k.MEMO_HITS] = 0
             self._free += taken
-            self._n_walking -= 1
-            if self._n_waiting and not self._n_walking:
+            if self._waiting.is_held():
                 self._left.notify_all()
 
     def settle(self) -> None:
         """Wait until nothing walks; the caller holds the lock, and while it does, no walk begins."""
-        if self._n_walking:
-            self._n_waiting += 1
-            try:
-                while self._n_walking:
-                    self._left.wait()
-            finally:
-                self._n_waiting -= 1
-            if not self._n_waiting:
-                self._left.notify_all()
+        if self._walking.is_held():
+            with memoryview(self._waiting.buffer):
+                while self._walking.is_held():
+                    self._left.wait(PATIENCE_S)
+            self._left.notify_all()
 
     def drop(self) -> None:
         """Let go of all scratch space and of the arrays that it knows."""
