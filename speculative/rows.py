@@ -7,8 +7,7 @@ from collections.abc import Sequence
 
 from speculative.choice import Choice, NoiseKey, choose, margin
 from speculative.drafts import Draft, DraftContext
-from speculative.drafts.counts import TokenCounts, counts_of
-from speculative.drafts.lookup import recent_of
+from speculative.drafts.memory import DraftMemory, memory_of
 from speculative.legality import LegalSet
 from speculative.logits import PassLogits
 from speculative.options import DecodeOptions, RowRequest
@@ -60,9 +59,9 @@ class Row:
         self.statistics = RowStatistics(n_prompt_tokens=len(self.head))
         self._history = History(self.head)
         self._token_bytes = vocabulary.token_bytes
-        self._counts: TokenCounts | None = None
+        self._memory: DraftMemory | None = None
         if options.speculate and request.compiled is not None:
-            self._counts = counts_of(request.compiled)
+            self._memory = memory_of(request.compiled)
         self._layout = LayoutTracker(request.layout if request.layout is not None else layout)
         self._check_budget()
         self._check_end()
@@ -95,9 +94,7 @@ class Row:
     def draft_context(self) -> DraftContext:
         """What draft sources may look at."""
         matcher = None if self.legal is None else self.legal.matcher
-        return DraftContext(
-            matcher, self.request.prompt_ids, self.output, self.layout, self.index, self.request.compiled
-        )
+        return DraftContext(matcher, self.request.prompt_ids, self.output, self.layout, self.index, self._memory)
 
     def grow(self, drafts: Sequence[Draft], chances: Chances) -> DraftTree:
         """Merge proposals into a tree of legal tokens that fits the budget."""
@@ -105,7 +102,14 @@ class Row:
             return DraftTree()
         started = time.perf_counter()
         last = self.output[-1] if self.output else -1
-        tree = build_tree(drafts, self.legal, len(self._token_bytes), last, chances, self._counts)
+        tree = build_tree(
+            drafts,
+            self.legal,
+            len(self._token_bytes),
+            last,
+            chances,
+            None if self._memory is None else self._memory.counts,
+        )
         self.statistics.draft_s += time.perf_counter() - started
         return tree
 
@@ -138,14 +142,14 @@ class Row:
             if near_tie is not None and margin(position, self._history, key, self.options) < near_tie:
                 self._leave_open(accepted)
                 return tuple(accepted[:-1]) if accepted else None
-            state = self.legal.matcher.state() if self.legal is not None and self._counts is not None else None
+            state = self.legal.matcher.state() if self.legal is not None and self._memory is not None else None
             choice = choose(position, self._history, self.legal, key, self.remaining, self.options)
             self._record(choice)
             if choice.token_id in self.end_ids:
                 self.finish = "stop"
                 break
-            if self._counts is not None:
-                self._counts.learn(state, self.output, choice.token_id)
+            if self._memory is not None:
+                self._memory.counts.learn(state, self.output, choice.token_id)
             self._append(choice.token_id)
             child = self.run.child(place, choice.token_id)
             if child is not None:
@@ -168,8 +172,8 @@ class Row:
 
     def _remember(self) -> None:
         """Keep a finished text for later ones under the same constraint."""
-        if self.finish is not None and self._counts is not None and self.output:
-            recent_of(self.request.compiled).append(b"".join(self._token_bytes[token] or b"" for token in self.output))
+        if self.finish is not None and self._memory is not None and self.output:
+            self._memory.add_text(b"".join(self._token_bytes[token] or b"" for token in self.output))
 
     def _append(self, token_id: int) -> None:
         self.output.append(token_id)

@@ -10,13 +10,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
-from domino_py.bench.methods import Free, Method, Setting
+from domino_py.bench.methods import Free, Method, Setting, prompt_ids_of
 from domino_py.bench.quality import Judge
 from domino_py.bench.results import Cell, Quality, Run, Timing, cell_of
 from domino_py.bench.workloads import Workload
-from domino_py.prompts import prompts_to_ids
 
 __all__ = ["Plan", "measure", "n_steps_of", "time_of"]
 
@@ -72,7 +70,8 @@ class _Workbench:
         self._n_rounds = plan.n_rounds
         self._free = Free(setting)
         self._free_rounds: list[list[Run]] = []
-        self._prompts = [_prompt_ids(setting, workload, question) for question in plan.questions(workload)]
+        self._alone_rounds: list[list[float]] = []  # seconds of the prompts' own passes
+        self._prompts = [prompt_ids_of(setting, workload, question) for question in plan.questions(workload)]
         self._lanes = [_Lane(method) for method in plan.methods]
 
     def cells(self) -> list[Cell]:
@@ -97,7 +96,9 @@ class _Workbench:
         for lane in order:
             lane.rounds.append([])
         free: list[Run] = []
+        alone: list[float] = []
         for prompt_ids in self._prompts:
+            alone.append(self._free.run(prompt_ids, 1).elapsed_s)
             # In the first round nobody knows yet how many tokens the methods write, so free generation comes last.
             free_first = round_index % 2 == 1
             if free_first:
@@ -107,6 +108,7 @@ class _Workbench:
             if not free_first:
                 free.append(self._run_free(prompt_ids, len(free)))
         self._free_rounds.append(free)
+        self._alone_rounds.append(alone)
 
     def _run(self, lane: _Lane, prompt_ids: list[int]) -> None:
         if not lane.failure:
@@ -137,10 +139,10 @@ class _Workbench:
             return Cell(self._workload.name, lane.method.name, failure=lane.failure)
         timings = [
             [
-                Timing(run.elapsed_s, time_of(free_run, len(run.token_ids)))
-                for run, free_run in zip(runs, free, strict=True)
+                Timing(run.elapsed_s, time_of(free_run, len(run.token_ids)), prompt_s)
+                for run, free_run, prompt_s in zip(runs, free, alone, strict=True)
             ]
-            for runs, free in zip(lane.rounds, self._free_rounds, strict=True)
+            for runs, free, alone in zip(lane.rounds, self._free_rounds, self._alone_rounds, strict=True)
         ]
         qualities = self._qualities([run.token_ids for run in lane.rounds[0]])
         return cell_of(self._workload.name, lane.method.name, lane.rounds, qualities, timings, lane.prepare_s)
@@ -153,7 +155,10 @@ class _Workbench:
             ids = run.token_ids
             n_before_end = next((i for i, token in enumerate(ids) if token in ends), len(ids))
             texts.append(ids[:n_before_end])
-        timings = [[Timing(run.elapsed_s, run.elapsed_s) for run in free] for free in self._free_rounds]
+        timings = [
+            [Timing(run.elapsed_s, run.elapsed_s, prompt_s) for run, prompt_s in zip(free, alone, strict=True)]
+            for free, alone in zip(self._free_rounds, self._alone_rounds, strict=True)
+        ]
         return cell_of(
             self._workload.name, FREE_NAME, self._free_rounds, self._qualities(texts), timings, prepare_s=0.0
         )
@@ -173,15 +178,6 @@ def time_of(free: Run, n_tokens: int) -> float:
         return times[max(n_tokens, 1) - 1]
     pace = (times[-1] - times[0]) / (len(times) - 1) if len(times) > 1 else times[0]
     return times[-1] + n_beyond * pace
-
-
-def _prompt_ids(setting: Setting, workload: Workload, question: str) -> list[int]:
-    """The chat's tokens; without a chat template, those of its texts one after the other."""
-    chat: Any = workload.messages(question)
-    if not getattr(setting.tokenizer, "chat_template", None):
-        chat = "\n\n".join(message["content"] for message in chat) + "\n\n"
-    (ids,), _ = prompts_to_ids(chat, setting.tokenizer, setting.vocabulary.n_rows)
-    return list(ids)
 
 
 def _reason(error: Exception) -> str:

@@ -17,11 +17,14 @@ from domino_py.bench.workloads import Workload
 from domino_py.compilation import compiled_for
 from domino_py.constraints.base import Constraint
 from domino_py.generation import GenerationResult, generate
+from domino_py.prompts import prompts_to_ids
+from speculative.drafts.memory import DraftMemory, memory_of, set_memory
 from speculative.loop import DecodeOptions, RowRequest, decode
+from tokenizer_align.compiled import Compiled
 from tokenizer_align.errors import DominoError
 from tokenizer_align.vocabulary import Vocabulary
 
-__all__ = ["Exact", "Free", "Method", "Naive", "Setting", "Unsupported", "count_passes", "own_methods"]
+__all__ = ["Exact", "Free", "Method", "Naive", "Setting", "Unsupported", "count_passes", "own_methods", "prompt_ids_of"]
 
 
 class Unsupported(DominoError):
@@ -40,6 +43,15 @@ class Setting:
     @classmethod
     def of(cls, model: Any, tokenizer: Any, clock: Callable[[], float] = time.perf_counter) -> Setting:
         return cls(model, tokenizer, Vocabulary.from_tokenizer(tokenizer, model=model), clock)
+
+
+def prompt_ids_of(setting: Setting, workload: Workload, question: str) -> list[int]:
+    """The chat's tokens; without a chat template, those of its texts one after the other."""
+    chat: Any = workload.messages(question)
+    if not getattr(setting.tokenizer, "chat_template", None):
+        chat = "\n\n".join(message["content"] for message in chat) + "\n\n"
+    (ids,), _ = prompts_to_ids(chat, setting.tokenizer, setting.vocabulary.n_rows)
+    return list(ids)
 
 
 class Method(Protocol):
@@ -133,22 +145,39 @@ class Naive:
 
 
 class Exact:
-    """`domino.generate` with or without drafts, as a user calls it."""
+    """`domino.generate` with or without drafts, as a user calls it.
 
-    def __init__(self, setting: Setting, name: str, title: str, speculate: Literal["auto"] | bool) -> None:
+    Before every text what is remembered of the constraint is what it was after `prepare`: nothing (its first use), or
+    with `practises` what the workload's practice questions left, so that no answer is drafted from itself.
+    """
+
+    def __init__(
+        self, setting: Setting, name: str, title: str, speculate: Literal["auto"] | bool, *, practises: bool = False
+    ) -> None:
         self.name = name
         self.title = title
         self._setting = setting
         self._speculate = speculate
+        self._practises = practises
         self._constraints: dict[str, Constraint] = {}
+        self._memories: dict[str, DraftMemory] = {}
 
     def prepare(self, workload: Workload) -> None:
         constraint = workload.constraint()
-        compiled_for(constraint, self._setting.vocabulary).matcher().mask()
         self._constraints[workload.name] = constraint
+        self._compiled(workload).matcher().mask()
+        self._memories[workload.name] = DraftMemory()
+        if self._practises:
+            for question in workload.practice:
+                self.run(workload, prompt_ids_of(self._setting, workload, question))
+                self._memories[workload.name] = memory_of(self._compiled(workload))
+
+    def _compiled(self, workload: Workload) -> Compiled:
+        return compiled_for(self._constraints[workload.name], self._setting.vocabulary)
 
     def run(self, workload: Workload, prompt_ids: list[int]) -> Run:
         setting, clock = self._setting, self._setting.clock
+        set_memory(self._compiled(workload), self._memories[workload.name].copy())
         with count_passes(setting.model) as passes:
             started = clock()
             result: GenerationResult = generate(
@@ -178,5 +207,6 @@ def own_methods(setting: Setting) -> list[Method]:
         Naive(setting),
         Exact(setting, "exact", "exact masks, no drafts", speculate=False),
         Exact(setting, "domino", "domino", speculate="auto"),
+        Exact(setting, "domino-later", "domino, later uses", speculate="auto", practises=True),
         Exact(setting, "domino-always", "domino, always drafts", speculate=True),
     ]

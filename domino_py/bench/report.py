@@ -19,6 +19,7 @@ HEADS = (
     "passes",
     "passes/token",
     "time ratio",
+    "decode ratio",
     "ppl/byte",
     "non-canon",
     "gap (nats)",
@@ -32,6 +33,8 @@ NOTES = (
     "passes: calls of the model, the prompt's included.",
     "time ratio: time over that of unconstrained generation of the same number of tokens in the same round, the "
     "prompt's pass included in both; median over rounds (lowest-highest of all rounds and prompts).",
+    "decode ratio: the same without the prompt's own pass, which is measured alone, on both sides.",
+    "domino: on a constraint's first use; later uses: after four other texts were written under it.",
     "ppl/byte (perplexity), gap: under the unconstrained model; gap = log P(the text's canonical tokens) - log P(its "
     "tokens).",
     "mask ms/token: of peers, their whole logits processor. drafts: accepted of drafted.",
@@ -70,6 +73,7 @@ def columns_of(cell: Cell, title: str, *, spread: bool = True) -> tuple[str, ...
         str(cell.forward_passes),
         _number(cell.passes_per_token, 2),
         _number(cell.time_ratio, 2) + extremes,
+        _number(cell.decode_ratio, 2),
         _number(cell.perplexity_per_byte, 3),
         _number(cell.noncanonical_tokens, 0),
         _number(cell.alignment_gap, 2),

@@ -53,14 +53,22 @@ class Quality:
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """What a method took for one prompt in one round, and what free generation of as many tokens took."""
+    """What a method took for one prompt in one round, what free generation of as many tokens took, and the prompt's
+    own pass alone."""
 
     elapsed_s: float
     free_s: float
+    prompt_s: float = 0.0
 
     @property
     def ratio(self) -> float:
         return self.elapsed_s / self.free_s if self.free_s > 0 else math.nan
+
+    @property
+    def decode_ratio(self) -> float:
+        """As `ratio`, without the prompt's pass on both sides; not a number where free generation took no longer."""
+        free_s = self.free_s - self.prompt_s
+        return max(self.elapsed_s - self.prompt_s, 0.0) / free_s if free_s > 0 else math.nan
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +76,8 @@ class Cell:
     """One method on one workload: sums over the prompts; times are medians over the rounds.
 
     `time_ratio` is the time over the time that unconstrained generation takes for the same number of tokens, measured
-    in the same round; `time_ratios` has it for each round and prompt. `failure` says why there is
-    nothing.
+    in the same round; `time_ratios` has it for each round and prompt; `decode_ratio` leaves out the prompt's own pass.
+    `failure` says why there is nothing.
     """
 
     workload: str
@@ -82,6 +90,7 @@ class Cell:
     passes_per_token: float | None = None
     time_ratio: float | None = None
     time_ratios: tuple[float, ...] = ()
+    decode_ratio: float | None = None
     elapsed_s: float | None = None
     mask_ms_per_token: float | None = None
     n_drafted: int = 0
@@ -113,7 +122,14 @@ def cell_of(
     has_masks = any(run.mask_s is not None for run in first)
     n_bytes = sum(quality.n_bytes for quality in qualities)
     logprob = math.fsum(quality.logprob for quality in qualities)
-    totals = [Timing(sum(one.elapsed_s for one in timed), sum(one.free_s for one in timed)) for timed in timings]
+    totals = [
+        Timing(
+            sum(one.elapsed_s for one in timed),
+            sum(one.free_s for one in timed),
+            sum(one.prompt_s for one in timed),
+        )
+        for timed in timings
+    ]
     return Cell(
         workload=workload,
         method=method,
@@ -125,6 +141,7 @@ def cell_of(
         passes_per_token=n_passes / n_tokens if n_tokens else None,
         time_ratio=median(total.ratio for total in totals),
         time_ratios=tuple(one.ratio for timed in timings for one in timed),
+        decode_ratio=median(total.decode_ratio for total in totals),
         elapsed_s=median(total.elapsed_s for total in totals),
         mask_ms_per_token=1e3 * median(masks) / n_tokens if has_masks and n_tokens else None,
         n_drafted=sum(run.n_drafted for run in first),

@@ -24,8 +24,9 @@ class Workload:
 
     Attributes:
         instruction: what to do, before every question. examples: questions and answers that come first. questions: one
-            text each. max_new_tokens: more than good answers need. schema_text: a JSON Schema. pattern: a regex without
-            classes whose meaning differs between engines.
+            text each. practice: further questions, for methods that learn from earlier texts. max_new_tokens: more
+            than good answers need. schema_text: a JSON Schema. pattern: a regex without classes whose meaning differs
+            between engines.
     """
 
     name: str
@@ -33,6 +34,7 @@ class Workload:
     instruction: str
     examples: tuple[tuple[str, str], ...]
     questions: tuple[str, ...]
+    practice: tuple[str, ...]
     max_new_tokens: int
     schema_text: str | None = None
     pattern: str | None = None
@@ -150,6 +152,12 @@ WORKLOADS = (
             "The blender stopped working after two days. I have the receipt from last week.",
             "I bought this laptop two years ago, lost the receipt and want my money back now.",
         ),
+        (
+            "The shirt is too small, I bought it yesterday and never wore it.",
+            "My phone fell into the lake and I want a new one for free.",
+            "I was charged twice for the same order, see both receipts.",
+            "The software key was used by my whole office, and now I want my money back.",
+        ),
         max_new_tokens=40,
         schema_text=json.dumps(_DECISION),
     ),
@@ -163,6 +171,12 @@ WORKLOADS = (
             "Dear team, this is Maria Lindqvist from Uppsala. Please send me 2 desk lamps at 34.50 each. That makes "
             "69.00 in all. There is no hurry, normal post will do.",
         ),
+        (
+            "Jonas Keller from Bern. I order 5 lamps at 12.50 and 2 chairs at 40.00. 142.50 in all, express.",
+            "Priya Nair, Kochi: 1 desk for 99.90. Total 99.90, normal delivery.",
+            "Order of Luis Ortega, Madrid: 3 books (10.00 each) and 4 pens (0.50 each), total 32.00, express.",
+            "For Emma Clarke in Leeds: 6 plates at 4.00 each. 24.00 in all, no hurry.",
+        ),
         max_new_tokens=120,
         schema_text=json.dumps(_ORDER),
     ),
@@ -174,6 +188,12 @@ WORKLOADS = (
         (
             "Tom has 12 apples. He eats 5 of them and then buys 3 more. How many apples has he now?",
             "A train travels 60 miles an hour for 3 hours. How many miles does it go?",
+        ),
+        (
+            "Lucy has 20 coins. She loses 7 and finds 4. How many coins has she?",
+            "A box holds 6 eggs. How many eggs are in 9 boxes?",
+            "Sam reads 15 pages a day for 4 days. How many pages does he read?",
+            "There are 30 pupils. 12 go home. How many stay?",
         ),
         max_new_tokens=100,
         schema_text=json.dumps(_REASONING),
@@ -187,6 +207,12 @@ WORKLOADS = (
             "Dinner with Tom, Lucy and Raj on Monday at seven, everybody pays for themselves.",
             "Lost cat, grey, answers to Mimi, last seen near the station on Sunday.",
         ),
+        (
+            "Meeting with Carla on Tuesday at nine in room 4, bring the report.",
+            "Bought milk, bread and eggs for 12.40 on Saturday.",
+            "Doctor's appointment for Tim on Wednesday at 15:30, Park Street 7.",
+            "Flight to Rome with Eva on 4 May at 10:20, seats 12A and 12B.",
+        ),
         max_new_tokens=80,
     ),
     Workload(
@@ -197,6 +223,12 @@ WORKLOADS = (
         (
             "You can reach our office at 212 555 0148 from nine to five, except on Sundays.",
             "Dr. Okafor's practice has moved. Her new line is 617.555.0193.",
+        ),
+        (
+            "Ring me at 303 555 0190 after six.",
+            "Our hotline: 800-555-0111, day and night.",
+            "The plumber's number is 415.555.0107, ask for Joe.",
+            "Fax 206 555 0166, please.",
         ),
         max_new_tokens=24,
         pattern=r"\([0-9]{3}\) [0-9]{3}-[0-9]{4}",

@@ -9,10 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from speculative.protocols import MatcherLike
 from tokenizer_align.layout import Layout
+
+if TYPE_CHECKING:
+    from speculative.drafts.memory import DraftMemory
 
 __all__ = ["Draft", "DraftContext", "DraftSource"]
 
@@ -44,7 +47,7 @@ class DraftContext:
         prompt_ids, output_ids: the row's tokens.
         layout: what the text has shown so far.
         row: names the running text within the call.
-        compiled: the row's constraint, None for free text.
+        memory: what is remembered of the row's constraint; None for free text.
     """
 
     matcher: MatcherLike | None
@@ -52,7 +55,7 @@ class DraftContext:
     output_ids: Sequence[int]
     layout: Layout
     row: int = 0
-    compiled: object | None = None
+    memory: DraftMemory | None = None
 
 
 class DraftSource(Protocol):

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import threading
-import weakref
 from collections.abc import Hashable, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ from speculative.drafts import Draft, DraftContext
 from tokenizer_align.cache import write_atomically
 from tokenizer_align.errors import DominoError
 
-__all__ = ["Counted", "TokenCounts", "counts_of"]
+__all__ = ["Counted", "TokenCounts"]
 
 _MAX_STATES = 10_000
 _MAX_PREFIX_TOKENS = 128
@@ -54,6 +53,15 @@ class TokenCounts:
 
     def __len__(self) -> int:
         return len(self._rows)
+
+    def copy(self) -> TokenCounts:
+        """Independent counts of the same numbers."""
+        other = TokenCounts()
+        with self._lock:
+            for key, row in self._rows.items():
+                mine = other._rows[key] = _Row(row.prefix)
+                mine.times, mine.total = dict(row.times), row.total
+        return other
 
     def learn(self, state: Hashable, output_ids: Sequence[int], token_id: int) -> None:
         """Take in that a token was chosen at a state, after these tokens of the output."""
@@ -125,19 +133,6 @@ class TokenCounts:
         return True
 
 
-_COUNTS: weakref.WeakKeyDictionary[Any, TokenCounts] = weakref.WeakKeyDictionary()
-_COUNTS_LOCK = threading.Lock()
-
-
-def counts_of(compiled: Any) -> TokenCounts:
-    """Return the counts of a compiled constraint; they live as long as it does."""
-    with _COUNTS_LOCK:
-        found = _COUNTS.get(compiled)
-        if found is None:
-            found = _COUNTS[compiled] = TokenCounts()
-        return found
-
-
 class Counted:
     """The draft source of counts: from each state the tokens that followed it, the likeliest paths first."""
 
@@ -145,10 +140,8 @@ class Counted:
 
     def propose(self, context: DraftContext, limit: int) -> Sequence[Draft]:
         matcher = context.matcher
-        if matcher is None or context.compiled is None:
-            return ()
-        counts = counts_of(context.compiled)
-        if not len(counts):
+        counts = context.memory.counts if context.memory is not None else None
+        if matcher is None or not counts:
             return ()
         chains: list[Chain] = []
         last = context.output_ids[-1] if context.output_ids else -1

@@ -8,22 +8,17 @@ constraint (records of a batch).
 
 from __future__ import annotations
 
-import threading
-import weakref
-from collections import deque
 from collections.abc import Sequence
-from typing import Any
 
 from speculative.drafts import Draft, DraftContext
 from speculative.drafts.determined import runs_of
 from speculative.protocols import VocabularyLike
 
-__all__ = ["PromptLookup", "RecentOutputs", "find_continuation", "recent_of"]
+__all__ = ["PromptLookup", "RecentOutputs", "find_continuation"]
 
 _LONGEST_MATCH = 48  # bytes
 _PROPOSED = 64  # bytes
 _MAX_PROMPT = 1 << 17
-_N_RECENT = 8
 
 
 def find_continuation(source: bytes, tail: bytes, shortest: int) -> tuple[int, bytes] | None:
@@ -99,16 +94,6 @@ class PromptLookup(_Lookup):
         return found[1]
 
 
-_RECENT: weakref.WeakKeyDictionary[Any, deque[bytes]] = weakref.WeakKeyDictionary()
-_RECENT_LOCK = threading.Lock()
-
-
-def recent_of(compiled: Any) -> deque[bytes]:
-    """Return the latest texts written under a compiled constraint; add a finished one with `append`."""
-    with _RECENT_LOCK:
-        return _RECENT.setdefault(compiled, deque(maxlen=_N_RECENT))
-
-
 class RecentOutputs(_Lookup):
     """The draft source that copies from earlier outputs of the same constraint."""
 
@@ -118,9 +103,7 @@ class RecentOutputs(_Lookup):
         super().__init__(vocabulary, shortest=6)
 
     def propose(self, context: DraftContext, limit: int) -> Sequence[Draft]:
-        if context.compiled is None:
-            return ()
-        texts = recent_of(context.compiled)
+        texts = context.memory.recent if context.memory is not None else ()
         return self._draft(b"\n".join(texts), context, limit) if texts else ()
 
 
