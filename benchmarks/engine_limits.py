@@ -27,6 +27,7 @@ import numpy as np
 
 import domino_py as domino
 from domino_py.bench.machine import describe_machine, versions_of
+from tokenizer_align import kernels
 from tokenizer_align.fill import fill
 from tokenizer_align.matcher import Matcher
 from tokenizer_align.vocabulary import Vocabulary
@@ -96,27 +97,50 @@ def drop_kept(rows: list[Matcher]) -> None:
         matcher.configuration.mask_row = None
 
 
-def measure_fill(vocabulary: Vocabulary, n_threads: int, n_rounds: int = 200) -> None:
+def measure_fill(vocabulary: Vocabulary, n_threads: int, n_rounds: int = 400) -> None:
+    """One call on one and on several threads, by turns.
+
+    On a busy machine the wall says little, so the processor time is shown too: outside the kernel, in the kernel (all
+    threads), and `path`, what the call takes where every thread has a core: the first and a share of the second,
+    since threads take one row at a time.
+    """
     rows = rows_of(vocabulary, 64)
     expected = np.stack([matcher.mask() for matcher in rows])
     out = np.zeros_like(expected)
-    times: dict[str, list[float]] = {}
-    for _ in range(n_rounds):  # by turns, so that a busy moment of the machine meets all
-        for n in (1, n_threads):
-            drop_kept(rows)
-            out[:] = 0
-            started = time.perf_counter()
-            fill(rows, out, n)
-            times.setdefault(f"dropped, {n} threads", []).append(time.perf_counter() - started)
-            assert np.array_equal(out, expected)
-        started = time.perf_counter()
-        fill(rows, out)
-        times.setdefault("kept", []).append(time.perf_counter() - started)
-    print("\n| 64 rows | best us | median us |\n|---|--:|--:|")
-    for name, found in times.items():
-        print(f"| {name} | {1e6 * min(found):.0f} | {1e6 * float(np.median(found)):.0f} |")
-    one, several = times["dropped, 1 threads"], times[f"dropped, {n_threads} threads"]
-    print(f"\n{n_threads} threads: {min(one) / min(several):.2f} times as fast, best against best")
+    walked_s: list[float] = []
+    kernel = kernels.walk_rows
+
+    def timed(*arguments: Any) -> None:
+        started = time.thread_time()
+        kernel(*arguments)
+        walked_s.append(time.thread_time() - started)
+
+    figures: dict[int, list[tuple[float, float, float, float]]] = {1: [], n_threads: []}
+    kernels.walk_rows = timed  # type: ignore[assignment]
+    try:
+        for _ in range(n_rounds):
+            for n in figures:
+                drop_kept(rows)
+                out[:] = 0
+                walked_s.clear()
+                wall_s, cpu_s = time.perf_counter(), time.process_time()
+                fill(rows, out, n)
+                wall_s, cpu_s = time.perf_counter() - wall_s, time.process_time() - cpu_s
+                assert np.array_equal(out, expected)
+                if len(walked_s) == n:  # else a thread had not begun when nothing was left
+                    serial_s = cpu_s - sum(walked_s)
+                    figures[n].append((wall_s, serial_s, sum(walked_s), serial_s + sum(walked_s) / n))
+    finally:
+        kernels.walk_rows = kernel
+    print("\n| 64 rows, none kept, best (median) us | calls | wall | outside the kernel | in the kernel | path |")
+    print("|---|--:|--:|--:|--:|--:|")
+    for n, found in figures.items():
+        shown = [f"{1e6 * min(each):.0f} ({1e6 * float(np.median(each)):.0f})" for each in zip(*found, strict=True)]
+        print(f"| {n} threads | {len(found)} | {' | '.join(shown)} |")
+    one, several = (np.array(figures[n]) for n in (1, n_threads))
+    for name, at in (("wall", 0), ("path", 3)):
+        best, median = (float(of(one[:, at]) / of(several[:, at])) for of in (np.min, np.median))
+        print(f"{n_threads} threads, {name}: {best:.2f} times as fast, best against best; medians {median:.2f}")
 
 
 _FRESH = """
