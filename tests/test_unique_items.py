@@ -198,3 +198,23 @@ def test_what_is_too_hard_to_decide_is_said_in_the_notes(monkeypatch: pytest.Mon
     text = json.dumps(values[:1], separators=(",", ":"))[:-1].encode()
     assert not allows(matcher_after(schema, text), b",")
     assert any("left out" in note for note in constraint_notes(json_schema(schema, whitespace="compact"), text + b"]"))
+
+
+TEXT = {"type": "string"}
+
+
+@pytest.mark.parametrize(
+    ("schema", "shortest"),
+    [
+        ({"items": TEXT, "minItems": 2}, '["","a"]'),
+        ({"items": TEXT, "minItems": 5, "maxItems": 5}, '["","a","b","c","d"]'),
+        ({"minItems": 5, "maxItems": 5}, "[0,1,2,3,4]"),
+        ({"items": {"type": "integer", "minimum": 8, "maximum": 5000}, "minItems": 4}, "[8,9,10,11]"),
+        ({"prefixItems": [TEXT, {"anyOf": [{"const": ""}, {**TEXT, "minLength": 9}]}], "minItems": 2}, '["a",""]'),
+        ({"items": TEXT, "contains": {"minLength": 3}, "minItems": 2}, '["","abc"]'),
+        ({"items": {**STRINGS, "minItems": 2}, "minItems": 2}, '[["","a"],["a",""]]'),
+    ],
+)
+def test_the_shortest_completion_is_as_short_as_can_be(schema: Any, shortest: str) -> None:
+    matcher = matcher_after({"type": "array", "uniqueItems": True, **schema}, b"")
+    assert len(matcher.shortest_completion()) == len(shortest)
