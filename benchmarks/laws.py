@@ -3,6 +3,11 @@
 1. Drafts never change a token: the same requests with drafts on and off, greedy and sampled, alone and in batches.
 2. Minimally invasive: where the model's own greedy text is legal, the constrained text is the same, token for token.
 
+
+With `--tokenization N`, instead: N generations under "canonical" are the tokenizer's own tokens, with no dead end; what the
+laws cost in nats on the five-person prompts and on N schema prompts (at most 100), greedy; drafts change nothing under any
+law. `--model gemma3` takes Gemma 3 270M.
+
 Prints how many comparisons were made and every difference; the exit code is 1 if there is one.
 """
 
@@ -12,13 +17,19 @@ import argparse
 import itertools
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.progress import track
 
+if __package__ in (None, ""):
+    sys.path.insert(0, str(Path(__file__).parent.parent))
+
 import domino_py as domino
+from benchmarks.law_outputs import Asker, always_canonical, gaps_of, people, same_with_drafts, schema_prompts
 from domino_py.bench.workloads import workload_named
+from domino_py.default_model import load_packaged
 
 PERSON = domino.json_schema(
     {
@@ -52,6 +63,8 @@ FREE = (
     "How old is the {thing}?",
     "Describe a {thing} as JSON.",
 )
+
+LAWS = ("any", "aligned", "canonical")
 
 Chat = list[dict[str, str]]
 
@@ -110,13 +123,42 @@ def compare_free(model: Any, tokenizer: Any, n: int, show: Callable[[str], None]
     return len(prompts), different
 
 
+def compare_tokenizations(model: Any, tokenizer: Any, n: int, parts: str, show: Callable[[str], None]) -> int:
+    """Check the laws of tokenization; how many outputs broke one. `parts`: c(anonical), g(aps), d(rafts)."""
+    asker, wrong = Asker(model, tokenizer), 0
+    if "c" in parts:
+        found = always_canonical(asker, n, show)
+        wrong += len(found.wrong)
+        gap = max(map(abs, found.gaps), default=0.0)
+        show(
+            f"canonical: {found.n} generations, {found.n_tokens} tokens, {len(found.wrong)} wrong, gap at most {gap:.2f}"
+        )
+    sets = {"five people": people(), "schema prompts": schema_prompts(n)} if "g" in parts else {}
+    for name, tasks in sets.items():
+        for law in LAWS:
+            found = gaps_of(asker, tasks, law, show)
+            wrong += len(found.wrong)
+            gaps = f"gap mean {found.mean_gap:.3f}, {min(found.gaps):.2f} to {max(found.gaps):.2f} nats"
+            show(f"{name}, {law}: {found.n} outputs, {sum(map(bool, found.gaps))} with a gap; {gaps}")
+    for law in LAWS if "d" in parts else ():
+        found = same_with_drafts(asker, law, max(n // 6, 1), show)
+        wrong += len(found.wrong)
+        show(f"drafts on and off, {law}: {found.n} generations, {len(found.wrong)} different")
+    return wrong
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--generations", type=int, default=200, help="with drafts on and off (default 200)")
     parser.add_argument("--prompts", type=int, default=100, help="whose own text is legal (default 100)")
+    parser.add_argument("--tokenization", type=int, default=0, metavar="N", help="check the laws of tokenization only")
+    parser.add_argument("--parts", default="cgd", help="of --tokenization: c(anonical), g(aps), d(rafts); default all")
+    parser.add_argument("--model", default="smollm2", choices=("smollm2", "gemma3"), help="default smollm2")
     chosen = parser.parse_args()
     console = Console()
-    model, tokenizer = domino.load_default()
+    model, tokenizer = load_packaged(chosen.model)
+    if chosen.tokenization:
+        return min(compare_tokenizations(model, tokenizer, chosen.tokenization, chosen.parts, console.print), 1)
     made, wrong = compare_drafts(model, tokenizer, chosen.generations, console.print)
     console.print(f"drafts on and off: {made} generations, {wrong} different")
     prompts, changed = compare_free(model, tokenizer, chosen.prompts, console.print)
