@@ -3,10 +3,9 @@
 1. Drafts never change a token: the same requests with drafts on and off, greedy and sampled, alone and in batches.
 2. Minimally invasive: where the model's own greedy text is legal, the constrained text is the same, token for token.
 
-
-With `--tokenization N`, instead: N generations under "canonical" are the tokenizer's own tokens, with no dead end; what the
-laws cost in nats on the five-person prompts and on N schema prompts (at most 100), greedy; drafts change nothing under any
-law. `--model gemma3` takes Gemma 3 270M.
+With `--tokenization N`, instead: N generations under "canonical" are the tokenizer's own tokens, with no dead end; what
+the laws cost in nats on the five-person prompts and on N schema prompts (at most 100), greedy; drafts change nothing
+under any law. `--model gemma3` takes Gemma 3 270M.
 
 Prints how many comparisons were made and every difference; the exit code is 1 if there is one.
 """
@@ -129,10 +128,8 @@ def compare_tokenizations(model: Any, tokenizer: Any, n: int, parts: str, show: 
     if "c" in parts:
         found = always_canonical(asker, n, show)
         wrong += len(found.wrong)
-        gap = max(map(abs, found.gaps), default=0.0)
-        show(
-            f"canonical: {found.n} generations, {found.n_tokens} tokens, {len(found.wrong)} wrong, gap at most {gap:.2f}"
-        )
+        gap = f"gap at most {max(map(abs, found.gaps), default=0.0):.2f}"
+        show(f"canonical: {found.n} generations, {found.n_tokens} tokens, {len(found.wrong)} wrong, {gap}")
     sets = {"five people": people(), "schema prompts": schema_prompts(n)} if "g" in parts else {}
     for name, tasks in sets.items():
         for law in LAWS:
