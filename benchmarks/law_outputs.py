@@ -15,6 +15,7 @@ from tokenizer_align.canonical.encoding import canonical_ids
 from tokenizer_align.vocabulary import Vocabulary
 
 Show = Callable[[str], None]
+Task = tuple[list[str], Any]  # questions and answers in turn, the last a question; the constraint
 
 
 def _closed(**properties: Any) -> dict[str, Any]:
@@ -40,22 +41,28 @@ PEOPLE = (
 )
 THINGS = ("lamp", "train", "soup", "letter", "garden", "violin", "bridge", "winter", "coffee", "island")
 WORD: dict[str, Any] = {"type": "string", "maxLength": 16}
-SCHEMAS: tuple[tuple[str, domino.Constraint], ...] = (
-    ("The {thing} came broken. Give action and score as JSON.", _compact(
-        action={"enum": ["approve", "reject", "escalate"]}, score={"enum": ["low", "mid", "high"]})),
-    ("The {thing} was made by Ada Byron, who is 36. Write her name and age as JSON.", PERSON),
-    ("Describe a {thing} as JSON with colour and price.", _compact(colour=WORD, price={"type": "number"})),
-    ("Is the {thing} good? JSON with good (true or false) and why.", _compact(good={"type": "boolean"}, why=WORD)),
-    ("Two words about a {thing}, as a JSON list under words.", _compact(
-        words={"type": "array", "items": WORD, "minItems": 1, "maxItems": 2})),
-    ("Where is the {thing}? JSON with city and country.", _compact(city=WORD, country=WORD)),
-    ("When was the {thing} made? JSON with year and sure.", _compact(
-        year={"type": "integer", "minimum": 1000, "maximum": 2100}, sure={"type": "boolean"})),
-    ("Size of the {thing} as JSON: width and unit.", _compact(
-        width={"type": "integer", "minimum": 0, "maximum": 999}, unit={"enum": ["mm", "cm", "m", "km"]})),
-    ("Who owns the {thing}? JSON with owner, null if unknown.", _compact(
-        owner={"type": ["string", "null"], "maxLength": 16})),
-    ("Rate the {thing} from 1 to 5 as JSON.", _compact(rating={"type": "integer", "minimum": 1, "maximum": 5})),
+# A question, the answer for a clock as an example of the compact form, and the constraint.
+SCHEMAS: tuple[tuple[str, str, domino.Constraint], ...] = (
+    ("The {thing} came broken. Give action and score as JSON.", '{"action":"approve","score":"low"}',
+     _compact(action={"enum": ["approve", "reject", "escalate"]}, score={"enum": ["low", "mid", "high"]})),
+    ("The {thing} was made by Ada Byron, who is 36. Write her name and age as JSON.", '{"name":"Ada Byron","age":36}',
+     PERSON),
+    ("Describe a {thing} as JSON with colour and price.", '{"colour":"black","price":24.5}',
+     _compact(colour=WORD, price={"type": "number"})),
+    ("Is the {thing} good? JSON with good (true or false) and why.", '{"good":true,"why":"it is exact"}',
+     _compact(good={"type": "boolean"}, why=WORD)),
+    ("Two words about a {thing}, as a JSON list under words.", '{"words":["loud","round"]}',
+     _compact(words={"type": "array", "items": WORD, "minItems": 1, "maxItems": 2})),
+    ("Where is the {thing}? JSON with city and country.", '{"city":"Prague","country":"Czechia"}',
+     _compact(city=WORD, country=WORD)),
+    ("When was the {thing} made? JSON with year and sure.", '{"year":1910,"sure":false}',
+     _compact(year={"type": "integer", "minimum": 1000, "maximum": 2100}, sure={"type": "boolean"})),
+    ("Size of the {thing} as JSON: width and unit.", '{"width":30,"unit":"cm"}',
+     _compact(width={"type": "integer", "minimum": 0, "maximum": 999}, unit={"enum": ["mm", "cm", "m", "km"]})),
+    ("Who owns the {thing}? JSON with owner, null if unknown.", '{"owner":"Otto Brandt"}',
+     _compact(owner={"type": ["string", "null"], "maxLength": 16})),
+    ("Rate the {thing} from 1 to 5 as JSON.", '{"rating":4}',
+     _compact(rating={"type": "integer", "minimum": 1, "maximum": 5})),
 )  # fmt: skip
 OTHERS: tuple[tuple[str, domino.Constraint], ...] = (
     ("Make up the telephone number of the {thing} shop.", domino.regex(r"\([0-9]{3}\) [0-9]{3}-[0-9]{4}")),
@@ -89,20 +96,23 @@ class Asker:
         self.vocabulary = Vocabulary.from_tokenizer(tokenizer, model=model)
         self._chats = bool(getattr(tokenizer, "chat_template", None))
 
-    def prompt(self, text: str) -> Any:
-        return [{"role": "user", "content": text}] if self._chats else f"{text}\nAnswer:\n"
+    def prompt(self, texts: Sequence[str]) -> Any:
+        """Questions and answers in turn; the last is the question."""
+        if self._chats:
+            return [{"role": ("user", "assistant")[i % 2], "content": text} for i, text in enumerate(texts)]
+        return "".join(text + ("\n" if i % 2 else "\nAnswer:\n") for i, text in enumerate(texts))
 
-    def prompt_ids(self, text: str) -> list[int]:
+    def prompt_ids(self, texts: Sequence[str]) -> list[int]:
         from domino_py.prompts import prompts_to_ids
 
-        ids, _ = prompts_to_ids(self.prompt(text), self.tokenizer, self.vocabulary.n_rows)
+        ids, _ = prompts_to_ids(self.prompt(texts), self.tokenizer, self.vocabulary.n_rows)
         return ids[0]
 
-    def ask(self, texts: Sequence[str], constraints: Sequence[Any], law: str, **options: Any) -> list[Any]:
+    def ask(self, chats: Sequence[Sequence[str]], constraints: Sequence[Any], law: str, **options: Any) -> list[Any]:
         results: list[domino.GenerationResult] = domino.generate(
             self.model,
             self.tokenizer,
-            [self.prompt(text) for text in texts],
+            [self.prompt(chat) for chat in chats],
             list(constraints),
             tokenization=law,
             **{"max_new_tokens": 40, "do_sample": False, **options},
@@ -110,10 +120,10 @@ class Asker:
         return results
 
 
-def judge(asker: Asker, text: str, constraint: Any, result: Any, found: Found) -> None:
+def judge(asker: Asker, chat: Sequence[str], constraint: Any, result: Any, found: Found) -> None:
     """Note whether an output is legal and is what the tokenizer writes behind the prompt."""
     vocabulary, ids = asker.vocabulary, tuple(result.token_ids)
-    expected = canonical_ids(vocabulary, vocabulary.decode(ids), asker.prompt_ids(text))
+    expected = canonical_ids(vocabulary, vocabulary.decode(ids), asker.prompt_ids(chat))
     found.n += 1
     found.n_tokens += len(ids)
     found.gaps.append(result.report.measure_alignment())
@@ -122,18 +132,22 @@ def judge(asker: Asker, text: str, constraint: Any, result: Any, found: Found) -
         complaints.append("not legal")
     if expected != ids or result.report.noncanonical_tokens or found.gaps[-1]:
         complaints.append(f"not canonical: {ids} / {expected}")
-    found.wrong += [f"{text!r} -> {result.text!r}: {complaint}" for complaint in complaints]
+    found.wrong += [f"{chat[-1]!r} -> {result.text!r}: {complaint}" for complaint in complaints]
 
 
-def canonical_tasks() -> Iterator[tuple[str, Any, dict[str, Any]]]:
+def canonical_tasks() -> Iterator[tuple[list[str], Any, dict[str, Any]]]:
     """Endlessly many questions with constraints and options: all of them greedily, then all sampled, and so on."""
-    kinds = [*SCHEMAS, *OTHERS, ("Name and tags of a {thing} as JSON.", FLEXIBLE)]
+    kinds = [
+        *((question, constraint) for question, _, constraint in SCHEMAS),
+        *OTHERS,
+        ("Name and tags of a {thing} as JSON.", FLEXIBLE),
+    ]
     index = 0
     while True:
         question, constraint = kinds[index % len(kinds)]
         turn = index // len(kinds)
         mode: dict[str, Any] = {"do_sample": True, "top_k": 0} if turn % 2 else {}
-        yield question.format(thing=THINGS[turn % len(THINGS)]), constraint, mode
+        yield [question.format(thing=THINGS[turn % len(THINGS)])], constraint, mode
         index += 1
 
 
@@ -145,42 +159,48 @@ def always_canonical(asker: Asker, n: int, show: Show, size: int = 8) -> Found:
         mine = [task for task in tasks if bool(task[2]) is sampled]
         for start in range(0, len(mine), size):
             group = mine[start : start + size]
-            texts, constraints = [task[0] for task in group], [task[1] for task in group]
-            results = asker.ask(texts, constraints, "canonical", **group[0][2], seed=start)
-            for text, constraint, result in zip(texts, constraints, results, strict=True):
+            chats, constraints = [task[0] for task in group], [task[1] for task in group]
+            results = asker.ask(chats, constraints, "canonical", **group[0][2], seed=start)
+            for chat, constraint, result in zip(chats, constraints, results, strict=True):
                 before = len(found.wrong)
-                judge(asker, text, constraint, result, found)
+                judge(asker, chat, constraint, result, found)
                 for complaint in found.wrong[before:]:
                     show(complaint)
             show(f"  canonical, {'sampled' if sampled else 'greedy'}: {found.n} of {n}, last {results[-1].text!r}")
     return found
 
 
-def gaps_of(asker: Asker, tasks: Sequence[tuple[str, Any]], law: str, show: Show, size: int = 10) -> Found:
+def gaps_of(asker: Asker, tasks: Sequence[Task], law: str, show: Show, size: int = 10) -> Found:
     """Greedy outputs under a law: their alignment gaps. Non-canonical outputs are noted, not wrong, unless illegal."""
     found = Found()
     for start in range(0, len(tasks), size):
         group = tasks[start : start + size]
-        results = asker.ask([text for text, _ in group], [constraint for _, constraint in group], law)
-        for (text, constraint), result in zip(group, results, strict=True):
+        results = asker.ask([chat for chat, _ in group], [constraint for _, constraint in group], law)
+        for (chat, constraint), result in zip(group, results, strict=True):
             found.n += 1
             found.n_tokens += len(result.token_ids)
             found.gaps.append(result.report.measure_alignment())
             if not constraint.matches(result.text):
-                found.wrong.append(f"not legal: {text!r} -> {result.text!r}")
+                found.wrong.append(f"not legal: {chat[-1]!r} -> {result.text!r}")
             if result.report.noncanonical_tokens:
                 show(f"  {law}: gap {found.gaps[-1]:+.2f}, {result.report.noncanonical_tokens} tokens: {result.text!r}")
     return found
 
 
-def people() -> list[tuple[str, Any]]:
-    """The five-person prompt set: a name and an age as compact JSON."""
-    return [(f"{sentence} Write the person's name and age as JSON.", PERSON) for sentence in PEOPLE]
+def people(shown: bool) -> list[Task]:
+    """The five-person prompt set: a name and an age as compact JSON. `shown`: behind an example of that form."""
+    ask = "Write the person's name and age as JSON. {}"
+    example = [ask.format("Otto Brandt, 47, repairs clocks."), '{"name":"Otto Brandt","age":47}'] if shown else []
+    return [([*example, ask.format(sentence)], PERSON) for sentence in PEOPLE]
 
 
-def schema_prompts(n: int = 100) -> list[tuple[str, Any]]:
-    """Up to 100 questions with compact schemas."""
-    return [(text.format(thing=thing), constraint) for thing in THINGS for text, constraint in SCHEMAS][:n]
+def schema_prompts(n: int, shown: bool) -> list[Task]:
+    """Up to 100 questions with compact schemas; `shown`: each behind one answer of that form."""
+    return [
+        ([*([question.format(thing="clock"), answer] if shown else []), question.format(thing=thing)], constraint)
+        for thing in THINGS
+        for question, answer, constraint in SCHEMAS
+    ][:n]
 
 
 def same_with_drafts(asker: Asker, law: str, n: int, show: Show, size: int = 4) -> Found:
@@ -189,9 +209,9 @@ def same_with_drafts(asker: Asker, law: str, n: int, show: Show, size: int = 4) 
     tasks = [task for _, task in zip(range(n), canonical_tasks(), strict=False)]
     for start in range(0, n, size):
         group = tasks[start : start + size]
-        texts, constraints = [task[0] for task in group], [task[1] for task in group]
+        chats, constraints = [task[0] for task in group], [task[1] for task in group]
         mode: dict[str, Any] = {"do_sample": True} if start // size % 2 else {}
-        runs = [asker.ask(texts, constraints, law, seed=start, speculate=drafts, **mode) for drafts in (True, False)]
+        runs = [asker.ask(chats, constraints, law, seed=start, speculate=drafts, **mode) for drafts in (True, False)]
         for drafted, plain in zip(*runs, strict=True):
             found.n += 1
             if drafted.token_ids != plain.token_ids:

@@ -4,8 +4,8 @@
 2. Minimally invasive: where the model's own greedy text is legal, the constrained text is the same, token for token.
 
 With `--tokenization N`, instead: N generations under "canonical" are the tokenizer's own tokens, with no dead end; what
-the laws cost in nats on the five-person prompts and on N schema prompts (at most 100), greedy; drafts change nothing
-under any law. `--model gemma3` takes Gemma 3 270M.
+the laws cost in nats on the five-person prompts and on N schema prompts (at most 100), greedy, behind one
+example of the compact form and bare; drafts change nothing under any law. `--model gemma3` takes Gemma 3 270M.
 
 Prints how many comparisons were made and every difference; the exit code is 1 if there is one.
 """
@@ -123,14 +123,16 @@ def compare_free(model: Any, tokenizer: Any, n: int, show: Callable[[str], None]
 
 
 def compare_tokenizations(model: Any, tokenizer: Any, n: int, parts: str, show: Callable[[str], None]) -> int:
-    """Check the laws of tokenization; how many outputs broke one. `parts`: c(anonical), g(aps), d(rafts)."""
+    """Check the laws of tokenization; how many outputs broke one. `parts`: see main."""
     asker, wrong = Asker(model, tokenizer), 0
     if "c" in parts:
         found = always_canonical(asker, n, show)
         wrong += len(found.wrong)
         gap = f"gap at most {max(map(abs, found.gaps), default=0.0):.2f}"
         show(f"canonical: {found.n} generations, {found.n_tokens} tokens, {len(found.wrong)} wrong, {gap}")
-    sets = {"five people": people(), "schema prompts": schema_prompts(n)} if "g" in parts else {}
+    sets = {"five people": people(True), "schema prompts": schema_prompts(n, True)} if "g" in parts else {}
+    if "b" in parts:
+        sets |= {"five people, bare": people(False), "schema prompts, bare": schema_prompts(n, False)}
     for name, tasks in sets.items():
         for law in LAWS:
             found = gaps_of(asker, tasks, law, show)
@@ -149,7 +151,9 @@ def main() -> int:
     parser.add_argument("--generations", type=int, default=200, help="with drafts on and off (default 200)")
     parser.add_argument("--prompts", type=int, default=100, help="whose own text is legal (default 100)")
     parser.add_argument("--tokenization", type=int, default=0, metavar="N", help="check the laws of tokenization only")
-    parser.add_argument("--parts", default="cgd", help="of --tokenization: c(anonical), g(aps), d(rafts); default all")
+    parser.add_argument(
+        "--parts", default="cgbd", help="of --tokenization: c(anonical), g(aps), b (gaps of bare prompts), d(rafts)"
+    )
     parser.add_argument("--model", default="smollm2", choices=("smollm2", "gemma3"), help="default smollm2")
     chosen = parser.parse_args()
     console = Console()

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from domino_py.constraints.base import Constraint
+from domino_py.lint_model import disagreements
 from domino_py.options import Options
 from domino_py.report import Intervention, Report
 from speculative.loop import RowResult, score
@@ -38,11 +39,13 @@ def report_of(
     text = vocabulary.decode(ids)
     canonical = canonical_ids(vocabulary, text, prompt_ids)
     misplaced = None if canonical is None else misplaced_tokens(vocabulary, ids, canonical)
+    tokenization = options.tokenization if compiled is None else compiled.tokenization
+    interventions = tuple(_intervention(one, ids, vocabulary) for one in counted.interventions)
     report = Report(
         law="model" if constraint is None else "masked",
         greedy=not options.do_sample,
         seed=options.seed if options.do_sample else None,
-        tokenization=options.tokenization if compiled is None else compiled.tokenization,
+        tokenization=tokenization,
         finish_reason=result.finish_reason,
         n_prompt_tokens=counted.n_prompt_tokens,
         n_tokens=counted.n_tokens,
@@ -54,12 +57,23 @@ def report_of(
         projection_tax_high=counted.projection_tax_high,
         log_weight=counted.log_weight,
         legal_mass=tuple(counted.legal_mass),
-        interventions=tuple(_intervention(one, ids, vocabulary) for one in counted.interventions),
+        interventions=interventions,
         n_interventions=len(counted.interventions),
+        disagreements=()
+        if constraint is None
+        else disagreements(
+            interventions,
+            counted.legal_mass,
+            [vocabulary.token_bytes[token] or b"" for token in ids],
+            misplaced or (),
+            tokenization,
+            constraint,
+        ),
         n_fallbacks=counted.n_fallbacks,
         model_logprob=counted.model_logprob,
         noncanonical_tokens=None if misplaced is None else len(misplaced),
         noncanonical_at=misplaced or (),
+        law_given_up_at=counted.law_given_up_at,
         forward_passes=counted.forward_passes,
         drafted=dict(counted.drafted),
         accepted=dict(counted.accepted),
@@ -75,7 +89,7 @@ def report_of(
         ),
     )
     report.measure_later(_scorer(model, tuple(prompt_ids), ids, canonical, counted.model_logprob))
-    if options.measure == "full":
+    if options.measure == "full" or canonical == ids:  # then it is 0, without a pass
         report.measure_alignment()
     return report
 

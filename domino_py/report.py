@@ -10,7 +10,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from domino_py.lint_model import Disagreement
 
 __all__ = ["Intervention", "Report"]
 
@@ -49,8 +52,11 @@ class Report:
     """The numbers of one call, or of several together (`Report.total`).
 
     Numbers that were not measured are None. With measure="light" a step whose best token is legal needs no mask, so
-    its legal mass stays unknown: then `projection_tax_low` and `projection_tax_high` bound the tax. `alignment_gap`
-    takes one more pass of the model, which is only made with measure="full" or by `measure_alignment()`.
+    its legal mass stays unknown: then `projection_tax_low` and `projection_tax_high` bound the tax. `alignment_gap` is
+    0 where all tokens are the tokenizer's own; else it takes one more pass of the model, which is only made with
+    measure="full" or by `measure_alignment()`. `disagreements`: where constraint and model disagree, costliest first,
+    with hints (`domino_py.lint_model`). `law_given_up_at`: the token from which the law of tokenization could not be
+    kept, None where it was.
     """
 
     law: str = "masked"
@@ -72,12 +78,14 @@ class Report:
     legal_mass: tuple[float | None, ...] = ()
     interventions: tuple[Intervention, ...] = ()
     n_interventions: int = 0
+    disagreements: tuple[Disagreement, ...] = ()
     n_fallbacks: int = 0
     model_logprob: float | None = None
     # Tokenization.
     noncanonical_tokens: int | None = None
     noncanonical_at: tuple[int, ...] = ()  # indices into the text's tokens; of single texts only
     alignment_gap: float | None = None
+    law_given_up_at: int | None = None  # of single texts only
     # Work.
     forward_passes: int = 0
     drafted: dict[str, int] = field(default_factory=dict)
@@ -137,6 +145,7 @@ class Report:
         values["legal_mass"] = list(self.legal_mass)
         values["notes"] = list(self.notes)
         values["noncanonical_at"] = list(self.noncanonical_at)
+        values["disagreements"] = [asdict(one) for one in self.disagreements]
         values["interventions"] = [{**asdict(one), "cost": one.cost} for one in self.interventions]
         for name in ("tokens_per_pass", "n_drafted", "n_accepted", "perplexity_per_token", "perplexity_per_byte"):
             values[name] = getattr(self, name)
@@ -147,6 +156,8 @@ class Report:
     @classmethod
     def total(cls, reports: Iterable[Report]) -> Report:
         """One report over several texts: sums, and the single reports in `rows`."""
+        from domino_py.lint_model import merged
+
         rows = tuple(reports)
         together = cls(
             law=_same([row.law for row in rows], "mixed"),
@@ -156,6 +167,7 @@ class Report:
             finish_reason=_same([row.finish_reason for row in rows], "mixed"),
             n_texts=sum(row.n_texts for row in rows),
             interventions=tuple(one for row in rows for one in row.interventions),
+            disagreements=merged(one for row in rows for one in row.disagreements),
             drafted=_sum_counts(row.drafted for row in rows),
             accepted=_sum_counts(row.accepted for row in rows),
             notes=tuple(dict.fromkeys(note for row in rows for note in row.notes)),

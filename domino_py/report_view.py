@@ -10,6 +10,7 @@ from typing import Any
 from domino_py.report import LAWS, Intervention, Report
 
 _SHOWN = 12
+_ADVICE = 3  # disagreements shown, the costliest
 
 
 def lines_of(report: Report) -> list[tuple[str, str]]:
@@ -37,8 +38,10 @@ def lines_of(report: Report) -> list[tuple[str, str]]:
         found.append(("perplexity", f"{value}, under the unconstrained model"))
     if report.noncanonical_tokens is not None:
         gap = "" if report.alignment_gap is None else f"; alignment gap {_nats(report.alignment_gap)}"
-        found.append(("tokenization", f"{report.noncanonical_tokens} non-canonical of {report.n_tokens} tokens{gap}"))
+        counts = f"{report.noncanonical_tokens} non-canonical of {report.n_tokens} tokens{_places(report)}{gap}"
+        found.append(("tokenization", f"{report.tokenization}: {counts}"))
     found.append(("interventions", str(report.n_interventions)))
+    found.extend(("disagreement", str(one)) for one in report.disagreements[:_ADVICE] if one.hint or one.is_split)
     found.extend(("note", note) for note in report.notes)
     return found
 
@@ -137,6 +140,14 @@ def _tail(text: str, length: int = 28) -> str:
 def _costliest(interventions: tuple[Intervention, ...], limit: int) -> list[Intervention]:
     order = sorted(range(len(interventions)), key=lambda i: -(interventions[i].cost or 0.0))[:limit]
     return [interventions[i] for i in sorted(order)]
+
+
+def _places(report: Report) -> str:
+    """Where the non-canonical tokens are, the first few."""
+    if not report.noncanonical_at:
+        return ""
+    shown = ", ".join(map(str, report.noncanonical_at[:8])) + (", …" if len(report.noncanonical_at) > 8 else "")
+    return f" (at token {shown})"
 
 
 def _passes(report: Report) -> str:

@@ -178,6 +178,15 @@ def test_errors_are_one_line_and_exit_code_2() -> None:
     assert done.stderr.strip() == "error: none.json: No such file or directory."
 
 
+def test_check_with_a_model_says_where_it_disagrees(model_folder: str, schema_file: str) -> None:
+    result = invoke("check", schema_file, "-m", model_folder, "--prompt", "The lamp broke.", "--prompt", "All is well.")
+    assert result.exit_code == 0
+    assert result.stdout.count("output: {") == 2
+    assert "model: at byte " in result.stdout and "the model wants `" in result.stdout
+    pattern = invoke("check", "--regex", "[0-9]{3}", "--model", model_folder)
+    assert "model: at byte 0" in pattern.stdout
+
+
 def test_check_and_generate_take_a_grammar_file(model_folder: str, tmp_path: Path) -> None:
     path = tmp_path / "word.gbnf"
     path.write_text('root ::= "(" root ")" | "a"', encoding="utf-8")
