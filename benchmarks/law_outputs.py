@@ -31,7 +31,14 @@ def _compact(**properties: Any) -> domino.Constraint:
     return domino.json_schema(_closed(**properties), whitespace="compact")
 
 
-PERSON = _compact(name={"type": "string", "maxLength": 24}, age={"type": "integer", "minimum": 0, "maximum": 130})
+TEXT: dict[str, Any] = {"type": "string", "maxLength": 16}
+LETTERS: dict[str, Any] = {"type": "string", "pattern": r"^\p{L}[\p{L} -]{0,15}$"}
+
+
+def person(name: dict[str, Any]) -> domino.Constraint:
+    return _compact(name=name, age={"type": "integer", "minimum": 0, "maximum": 130})
+
+
 PEOPLE = (
     "Ada Byron is 36 years old and lives in London.",
     "My neighbour Kofi Mensah turned 52 last week.",
@@ -40,30 +47,64 @@ PEOPLE = (
     "This is Li Wei. He is nine years old.",
 )
 THINGS = ("lamp", "train", "soup", "letter", "garden", "violin", "bridge", "winter", "coffee", "island")
-WORD: dict[str, Any] = {"type": "string", "maxLength": 16}
-# A question, the answer for a clock as an example of the compact form, and the constraint.
-SCHEMAS: tuple[tuple[str, str, domino.Constraint], ...] = (
-    ("The {thing} came broken. Give action and score as JSON.", '{"action":"approve","score":"low"}',
-     _compact(action={"enum": ["approve", "reject", "escalate"]}, score={"enum": ["low", "mid", "high"]})),
-    ("The {thing} was made by Ada Byron, who is 36. Write her name and age as JSON.", '{"name":"Ada Byron","age":36}',
-     PERSON),
-    ("Describe a {thing} as JSON with colour and price.", '{"colour":"black","price":24.5}',
-     _compact(colour=WORD, price={"type": "number"})),
-    ("Is the {thing} good? JSON with good (true or false) and why.", '{"good":true,"why":"it is exact"}',
-     _compact(good={"type": "boolean"}, why=WORD)),
-    ("Two words about a {thing}, as a JSON list under words.", '{"words":["loud","round"]}',
-     _compact(words={"type": "array", "items": WORD, "minItems": 1, "maxItems": 2})),
-    ("Where is the {thing}? JSON with city and country.", '{"city":"Prague","country":"Czechia"}',
-     _compact(city=WORD, country=WORD)),
-    ("When was the {thing} made? JSON with year and sure.", '{"year":1910,"sure":false}',
-     _compact(year={"type": "integer", "minimum": 1000, "maximum": 2100}, sure={"type": "boolean"})),
-    ("Size of the {thing} as JSON: width and unit.", '{"width":30,"unit":"cm"}',
-     _compact(width={"type": "integer", "minimum": 0, "maximum": 999}, unit={"enum": ["mm", "cm", "m", "km"]})),
-    ("Who owns the {thing}? JSON with owner, null if unknown.", '{"owner":"Otto Brandt"}',
-     _compact(owner={"type": ["string", "null"], "maxLength": 16})),
-    ("Rate the {thing} from 1 to 5 as JSON.", '{"rating":4}',
-     _compact(rating={"type": "integer", "minimum": 1, "maximum": 5})),
-)  # fmt: skip
+
+
+def schemas(word: dict[str, Any]) -> tuple[tuple[str, str, domino.Constraint], ...]:
+    """A question, the answer for a clock as an example of the compact form, and the constraint; strings are `word`."""
+    return (
+        (
+            "The {thing} came broken. Give action and score as JSON.",
+            '{"action":"approve","score":"low"}',
+            _compact(action={"enum": ["approve", "reject", "escalate"]}, score={"enum": ["low", "mid", "high"]}),
+        ),
+        (
+            "The {thing} was made by Ada Byron, who is 36. Write her name and age as JSON.",
+            '{"name":"Ada Byron","age":36}',
+            person(word),
+        ),
+        (
+            "Describe a {thing} as JSON with colour and price.",
+            '{"colour":"black","price":24.5}',
+            _compact(colour=word, price={"type": "number"}),
+        ),
+        (
+            "Is the {thing} good? JSON with good (true or false) and why.",
+            '{"good":true,"why":"it is exact"}',
+            _compact(good={"type": "boolean"}, why=word),
+        ),
+        (
+            "Two words about a {thing}, as a JSON list under words.",
+            '{"words":["loud","round"]}',
+            _compact(words={"type": "array", "items": word, "minItems": 1, "maxItems": 2}),
+        ),
+        (
+            "Where is the {thing}? JSON with city and country.",
+            '{"city":"Prague","country":"Czechia"}',
+            _compact(city=word, country=word),
+        ),
+        (
+            "When was the {thing} made? JSON with year and sure.",
+            '{"year":1910,"sure":false}',
+            _compact(year={"type": "integer", "minimum": 1000, "maximum": 2100}, sure={"type": "boolean"}),
+        ),
+        (
+            "Size of the {thing} as JSON: width and unit.",
+            '{"width":30,"unit":"cm"}',
+            _compact(width={"type": "integer", "minimum": 0, "maximum": 999}, unit={"enum": ["mm", "cm", "m", "km"]}),
+        ),
+        (
+            "Who owns the {thing}? JSON with owner, null if unknown.",
+            '{"owner":"Otto Brandt"}',
+            _compact(owner={"anyOf": [word, {"type": "null"}]}),
+        ),
+        (
+            "Rate the {thing} from 1 to 5 as JSON.",
+            '{"rating":4}',
+            _compact(rating={"type": "integer", "minimum": 1, "maximum": 5}),
+        ),
+    )
+
+
 OTHERS: tuple[tuple[str, domino.Constraint], ...] = (
     ("Make up the telephone number of the {thing} shop.", domino.regex(r"\([0-9]{3}\) [0-9]{3}-[0-9]{4}")),
     ("On which day did the {thing} arrive?", domino.regex(r"(19|20)[0-9]{2}-(0[1-9]|1[0-2])-[0-3][0-9]")),
@@ -71,7 +112,7 @@ OTHERS: tuple[tuple[str, domino.Constraint], ...] = (
     ("Do you like the {thing}?", domino.choice(["yes", "no", "maybe", "Yes", "No", "Maybe"])),
     ("I did not like the {thing}. Is this positive?", domino.choice(["positive", "negative", "neither of the two"])),
 )
-FLEXIBLE = domino.json_schema(_closed(name=WORD, tags={"type": "array", "items": WORD, "maxItems": 2}))
+FLEXIBLE = domino.json_schema(_closed(name=TEXT, tags={"type": "array", "items": TEXT, "maxItems": 2}))
 
 
 @dataclass(slots=True)
@@ -138,7 +179,7 @@ def judge(asker: Asker, chat: Sequence[str], constraint: Any, result: Any, found
 def canonical_tasks() -> Iterator[tuple[list[str], Any, dict[str, Any]]]:
     """Endlessly many questions with constraints and options: all of them greedily, then all sampled, and so on."""
     kinds = [
-        *((question, constraint) for question, _, constraint in SCHEMAS),
+        *((question, constraint) for question, _, constraint in schemas(TEXT)),
         *OTHERS,
         ("Name and tags of a {thing} as JSON.", FLEXIBLE),
     ]
@@ -187,19 +228,21 @@ def gaps_of(asker: Asker, tasks: Sequence[Task], law: str, show: Show, size: int
     return found
 
 
-def people(shown: bool) -> list[Task]:
+def people(word: dict[str, Any], *, shown: bool) -> list[Task]:
     """The five-person prompt set: a name and an age as compact JSON. `shown`: behind an example of that form."""
     ask = "Write the person's name and age as JSON. {}"
     example = [ask.format("Otto Brandt, 47, repairs clocks."), '{"name":"Otto Brandt","age":47}'] if shown else []
-    return [([*example, ask.format(sentence)], PERSON) for sentence in PEOPLE]
+    constraint = person(word)
+    return [([*example, ask.format(sentence)], constraint) for sentence in PEOPLE]
 
 
-def schema_prompts(n: int, shown: bool) -> list[Task]:
+def schema_prompts(n: int, word: dict[str, Any], *, shown: bool) -> list[Task]:
     """Up to 100 questions with compact schemas; `shown`: each behind one answer of that form."""
+    kinds = schemas(word)
     return [
         ([*([question.format(thing="clock"), answer] if shown else []), question.format(thing=thing)], constraint)
         for thing in THINGS
-        for question, answer, constraint in SCHEMAS
+        for question, answer, constraint in kinds
     ][:n]
 
 

@@ -4,8 +4,9 @@
 2. Minimally invasive: where the model's own greedy text is legal, the constrained text is the same, token for token.
 
 With `--tokenization N`, instead: N generations under "canonical" are the tokenizer's own tokens, with no dead end; what
-the laws cost in nats on the five-person prompts and on N schema prompts (at most 100), greedy, behind one
-example of the compact form and bare; drafts change nothing under any law. `--model gemma3` takes Gemma 3 270M.
+the laws cost in nats on the five-person prompts and on N schema prompts (at most 100), greedy, behind one example of
+the compact form and bare, with strings of letters and any strings; drafts change nothing under any law. `--model
+gemma3` takes Gemma 3 270M.
 
 Prints how many comparisons were made and every difference; the exit code is 1 if there is one.
 """
@@ -26,7 +27,16 @@ if __package__ in (None, ""):
     sys.path.insert(0, str(Path(__file__).parent.parent))
 
 import domino_py as domino
-from benchmarks.law_outputs import Asker, always_canonical, gaps_of, people, same_with_drafts, schema_prompts
+from benchmarks.law_outputs import (
+    LETTERS,
+    TEXT,
+    Asker,
+    always_canonical,
+    gaps_of,
+    people,
+    same_with_drafts,
+    schema_prompts,
+)
 from domino_py.bench.workloads import workload_named
 from domino_py.default_model import load_packaged
 
@@ -130,9 +140,15 @@ def compare_tokenizations(model: Any, tokenizer: Any, n: int, parts: str, show: 
         wrong += len(found.wrong)
         gap = f"gap at most {max(map(abs, found.gaps), default=0.0):.2f}"
         show(f"canonical: {found.n} generations, {found.n_tokens} tokens, {len(found.wrong)} wrong, {gap}")
-    sets = {"five people": people(True), "schema prompts": schema_prompts(n, True)} if "g" in parts else {}
-    if "b" in parts:
-        sets |= {"five people, bare": people(False), "schema prompts, bare": schema_prompts(n, False)}
+    sets: dict[str, Any] = {}
+    for part, title, word, shown in (
+        ("g", "behind an example", TEXT, True),
+        ("w", "bare, strings of letters", LETTERS, False),
+        ("b", "bare, free strings", TEXT, False),
+    ):
+        if part in parts:
+            sets[f"five people, {title}"] = people(word, shown=shown)
+            sets[f"schema prompts, {title}"] = schema_prompts(n, word, shown=shown)
     for name, tasks in sets.items():
         for law in LAWS:
             found = gaps_of(asker, tasks, law, show)
@@ -152,7 +168,7 @@ def main() -> int:
     parser.add_argument("--prompts", type=int, default=100, help="whose own text is legal (default 100)")
     parser.add_argument("--tokenization", type=int, default=0, metavar="N", help="check the laws of tokenization only")
     parser.add_argument(
-        "--parts", default="cgbd", help="of --tokenization: c(anonical), g(aps), b (gaps of bare prompts), d(rafts)"
+        "--parts", default="cgwbd", help="of --tokenization: c(anonical), g(aps), b (gaps of bare prompts), d(rafts)"
     )
     parser.add_argument("--model", default="smollm2", choices=("smollm2", "gemma3"), help="default smollm2")
     chosen = parser.parse_args()

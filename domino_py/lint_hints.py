@@ -136,7 +136,7 @@ def _value_hint(before: str, wanted: str, got: str, constraint: Constraint) -> s
     if first == "," and other and other in "}]":
         return "the model would go on: a larger maxItems, or more keys, would allow it"
     kinds = {'"': "string", "{": "object", "[": "array", **_LITERALS, **dict.fromkeys("-0123456789", "number")}
-    if kinds.get(first) != kinds.get(other) and first in kinds and other in kinds:
+    if first in kinds and kinds[first] != kinds.get(other) and (other in kinds or not other):
         return f'here the model writes another type: "type" could allow "{kinds[first]}"'
     return ""
 
@@ -154,11 +154,13 @@ def _string_hint(place: Place, wanted: str, got: str, constraint: Constraint) ->
 
 
 def _differ_in_blanks(wanted: str, got: str) -> bool:
-    """Whether blanks are all that keeps one from being the beginning of the other."""
-    if not any(char.isspace() for char in wanted):
-        return False
-    left, right = "".join(wanted.split()), "".join(got.split())
-    return left.startswith(right) or right.startswith(left)
+    """Whether the model wanted a blank where the two part.
+
+    >>> _differ_in_blanks("{\\n", "{"), _differ_in_blanks(' "', " ")
+    (True, False)
+    """
+    n_common = next((i for i, pair in enumerate(zip(wanted, got, strict=False)) if pair[0] != pair[1]), len(got))
+    return wanted[n_common : n_common + 1].isspace()
 
 
 def _is_other_case(wanted: str, got: str) -> bool:

@@ -86,6 +86,7 @@ def test_disagreements_come_in_order_of_cost_and_a_legal_choice_is_none() -> Non
         (FLEXIBLE, '{"', "Name", "name", "another case"),
         (FLEXIBLE, '{"', "city", "name", "not declared"),
         (FLEXIBLE, '{"name": "Ada", "age": ', '"', "3", '"type" could allow "string"'),
+        (FLEXIBLE, '{"name": "Ada", "age":', ' "', " ", '"type" could allow "string"'),
         (FLEXIBLE, '{"name": ', "3", '"', '"type" could allow "number"'),
         (FLEXIBLE, '{"name": ', "null", '"', '"type" could allow "null"'),
         (FLEXIBLE, '{"age": 3', ".", ",", 'number_spelling="any"'),
