@@ -137,7 +137,7 @@ def _value_hint(before: str, wanted: str, got: str, constraint: Constraint) -> s
         return "the model would go on: a larger maxItems, or more keys, would allow it"
     kinds = {'"': "string", "{": "object", "[": "array", **_LITERALS, **dict.fromkeys("-0123456789", "number")}
     if first in kinds and kinds[first] != kinds.get(other) and (other in kinds or not other):
-        return f'here the model writes another type: "type" could allow "{kinds[first]}"'
+        return f'"type" could allow "{kinds[first]}" here'
     return ""
 
 
