@@ -147,7 +147,10 @@ def _law_notes(result: RowResult, compiled: Compiled | None, prompt_ids: Sequenc
     notes = [] if compiled is None else list(compiled.law_notes(prompt_ids))
     at = result.statistics.law_given_up_at
     if compiled is not None and at is not None:
-        notes.append(f"tokenization={compiled.tokenization!r} could not be kept from token {at} on; there it was 'any'")
+        notes.append(
+            f"tokenization={compiled.tokenization!r} could not be kept from token {at} on, where it left no token that "
+            "goes on to a legal text; from there it was 'any'"
+        )
     return notes
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import math
 import pickle
+from types import SimpleNamespace
 
 import pytest
 
+from domino_py.measures import _law_notes
 from domino_py.report import Intervention, Report
 from domino_py.report_view import visible
 
@@ -154,3 +156,20 @@ def test_invisible_characters_are_made_visible(text: str, shown: str) -> None:
 def test_a_report_shows_in_one_line_where_it_is_a_value_among_others() -> None:
     shown = repr([a_report()])
     assert shown.startswith("[Report(") and len(shown) < 200
+
+
+def test_the_report_says_under_which_law_and_where_tokens_are_not_the_tokenizers_own() -> None:
+    text = str(a_report(tokenization="any", noncanonical_tokens=2, noncanonical_at=(3, 4), alignment_gap=2.5))
+    assert "any: 2 non-canonical of 10 tokens (at token 3, 4); alignment gap 2.50 nats" in text
+    many = str(a_report(noncanonical_tokens=9, noncanonical_at=tuple(range(9))))
+    assert "(at token 0, 1, 2, 3, 4, 5, 6, 7, …)" in many
+
+
+def test_a_law_that_had_to_be_given_up_is_noted_with_its_place_and_reason() -> None:
+    counted = SimpleNamespace(law_given_up_at=7)
+    compiled = SimpleNamespace(tokenization="canonical", law_notes=lambda prompt_ids: ("behind the prompt",))
+    notes = _law_notes(SimpleNamespace(statistics=counted), compiled, [1])  # type: ignore[arg-type]
+    assert notes[0] == "behind the prompt"
+    assert "'canonical' could not be kept from token 7 on, where it left no token" in notes[1]
+    counted.law_given_up_at = None
+    assert len(_law_notes(SimpleNamespace(statistics=counted), compiled, [1])) == 1  # type: ignore[arg-type]
