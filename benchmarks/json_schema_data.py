@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import re
 import subprocess
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 LEAST_OF_A_SPLIT = 5
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -55,8 +57,8 @@ class Source:
         folder = folder if folder.is_dir() else self.place
         return sorted(str(path.relative_to(self.place)) for path in folder.glob("*.json"))
 
-    def read(self, names: list[str]) -> Iterator[bytes]:
-        """The contents of these files, in their order."""
+    def read(self, names: list[str]) -> Iterator[bytes | None]:
+        """The contents of these files, in their order; None where a partial clone lacks a file that it lists."""
         if not self.is_git:
             yield from ((self.place / name).read_bytes() for name in names)
             return
@@ -68,8 +70,11 @@ class Source:
             for line in asked.splitlines(keepends=True):
                 process.stdin.write(line)
                 process.stdin.flush()
-                size = int(process.stdout.readline().split()[2])
-                yield process.stdout.read(size)
+                answer = process.stdout.readline().split()
+                if len(answer) < 3:
+                    yield None
+                    continue
+                yield process.stdout.read(int(answer[2]))
                 process.stdout.read(1)
             process.stdin.close()
 
@@ -102,6 +107,9 @@ def sample(names: list[str], n_cases: int | None, seed: int) -> list[str]:
 def read_cases(source: Source, names: list[str]) -> Iterator[Case]:
     """The cases of these files."""
     for name, content in zip(names, source.read(names), strict=True):
+        if content is None:
+            _log.warning("%s is listed and not there; left out", name)
+            continue
         data = json.loads(content)
         instances = tuple(Instance(test["valid"], test["data"], test.get("description", "")) for test in data["tests"])
         yield Case(name.rpartition("/")[2].removesuffix(".json"), split_of(name), data["schema"], instances)
