@@ -62,6 +62,33 @@ def clamp_counts(expr: Expr, longest: int) -> Expr:
     return expr
 
 
+def slack(expr: Expr, longest: int) -> int | None:
+    """How many bytes can surely be read before a count that `clamp_counts` takes away makes a difference; None where
+    it takes away none."""
+    found: list[int] = []
+    if expr.kind == K_BOTH:
+        for count, other in _counted(expr):
+            rest = completion_bytes(other)
+            if clamp_counts(expr, longest) is not expr and rest is not None:
+                found.append(count.data[1] - rest[1])
+                found += _least(slack(other, longest))
+    elif expr.kind == K_ALT:
+        found = [one for arg in expr.args for one in _least(slack(arg, longest))]
+    elif expr.kind == K_SEQ:
+        parts = list(seq_parts(expr))
+        while len(parts) > 1 and parts[0].kind != K_REPEAT:
+            parts.pop(0)
+        found = _least(slack(parts[0], longest))
+    elif expr.kind == K_REPEAT and is_large(expr, longest):
+        lo, hi = expr.data
+        found = ([] if hi is None else [hi]) + ([lo] if lo > longest + 1 else [])
+    return min(found, default=None)
+
+
+def _least(found: int | None) -> list[int]:
+    return [] if found is None else [found]
+
+
 @lru_cache(maxsize=256)
 def is_prefix_free(item: Expr) -> bool:
     """Whether no text of a small expression begins another one."""

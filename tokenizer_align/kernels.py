@@ -1320,12 +1320,13 @@ def walk_narrow(ctx, start, n_heads, wide, cuts, out):  # type: ignore[no-untype
 
 @njit(cache=True, nogil=True)
 def heads_below(ctx, stack):  # type: ignore[no-untyped-def]
-    """The closed heads when the frame above a cell has ended, first in the pool. Returns (result, how many)."""
+    """The closed heads when the frame above some stacks has ended, first in the pool. Returns (result, how many)."""
     counts = _i64(ctx, COUNTS)
     counts[1] = 0
     counts[2] = 0
-    state, parent = np.int64(_i32(ctx, CELL_STATE)[stack]), np.int64(_i32(ctx, CELL_PARENT)[stack])
-    n = close_heads(ctx, 0, add_head(ctx, 0, 0, resolve(ctx, state), parent))
+    n = close_heads(ctx, 0, add_below(ctx, 0, 0, stack))
+    if counts[2]:
+        return NEED_ROOM, n
     return (NEED_BUILD if counts[1] else OK), n
 
 

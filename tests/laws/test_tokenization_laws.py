@@ -9,9 +9,12 @@ import pytest
 
 from tests.reference.canonical_brute_force import END, CanonicalBruteForce
 from tests.reference.drawn_languages import draw_language
+from tests.reference.tiny_bpe import END as SPECIAL
 from tests.reference.tiny_bpe import KINDS, brute_force, tiny_bpe
 from tokenizer_align import expressions as ex
+from tokenizer_align.canonical.choose_law import survival_for
 from tokenizer_align.compiled import Compiled, compile_expression
+from tokenizer_align.engine import engine_for
 from tokenizer_align.matcher import Matcher
 from tokenizer_align.vocabulary import Vocabulary
 
@@ -126,3 +129,81 @@ def test_masks_equal_brute_force(kind: str, n_tokens: int) -> None:
         reference = brute_force(tokenizer, texts)
         check_canonical(texts, reference, vocabulary)
         check_aligned(texts, reference, vocabulary, rng)
+
+
+_SPECIAL_PARTS = ["<", "<e", "en", "nd>", ">", "a", " <", "<<end", "b>", SPECIAL, SPECIAL, f"<{SPECIAL}", f"{SPECIAL}a"]
+
+
+@pytest.mark.parametrize("kind", ["gpt2", "whole"])
+def test_texts_that_spell_a_special_token_are_kept_out(kind: str) -> None:
+    tokenizer = tiny_bpe(kind, 300)
+    vocabulary = Vocabulary.from_tokenizer(tokenizer, cache=None)
+    rng = random.Random(7)
+    n_left_out = 0
+    for _ in range(2 * N_LANGUAGES):
+        drawn = ["".join(rng.choices(_SPECIAL_PARTS, k=rng.randint(1, 4))) for _ in range(rng.randint(2, 8))]
+        texts = [text for text in drawn if SPECIAL not in text]
+        assert all((vocabulary.eos_token_ids[0] in tokenizer.encode(text)) == (SPECIAL in text) for text in drawn)
+        n_left_out += len(drawn) - len(texts)
+        if texts:
+            reference = brute_force(tokenizer, texts)
+            check_canonical(drawn, reference, vocabulary)
+            check_aligned(drawn, reference, vocabulary, rng)
+    assert n_left_out > N_LANGUAGES
+
+
+def test_where_every_text_spells_a_special_token_the_law_is_given_up() -> None:
+    vocabulary = Vocabulary.from_tokenizer(tiny_bpe("gpt2", 300), cache=None)
+    for law in ("canonical", "aligned"):
+        matcher = compile_texts([f"a{SPECIAL}"], vocabulary, law).matcher()
+        assert ids_of(matcher)
+        assert matcher.given_up_at == 0
+
+
+def test_a_text_that_would_complete_a_token_of_the_prompt_is_taken_by_itself() -> None:
+    vocabulary = Vocabulary.from_tokenizer(tiny_bpe("whole", 360), cache=None)
+    n_alone = 0
+    for token in survival_for(engine_for(vocabulary)).paths.pre_tokens.whole_ids.tolist():
+        data = vocabulary.token_bytes[token] or b""
+        if len(data) < 2 or not data.isalpha():
+            continue
+        context = [vocabulary.ids_by_bytes[bytes([byte])][0] for byte in data[:-1]]
+        compiled = compile_texts([data[-1:].decode()], vocabulary, "aligned")
+        matcher = compiled.matcher(context)
+        assert ids_of(matcher) and matcher.given_up_at is None
+        n_alone += bool(compiled.law_notes(context))
+    assert n_alone
+
+
+_ITEMS = [b"a", b" ", b"ab", b"\n", "é".encode(), b"1"]
+
+
+@pytest.mark.parametrize("kind", ["gpt2", "llama3"])
+def test_counts_beyond_the_longest_token_have_the_masks_of_their_texts(kind: str) -> None:
+    """A bound may come within reach of what a token needs behind it, though not of the token itself."""
+    vocabulary = Vocabulary.from_tokenizer(tiny_bpe(kind, 360), cache=None)
+    longest = max(len(data) for data in vocabulary.token_bytes if data)
+    rng = random.Random(2)
+    for _ in range(N_LANGUAGES):
+        item, head, tail = (
+            rng.choice(_ITEMS),
+            rng.choice([b"", b'"', b"x"]),
+            rng.choice([b"", b'"', b"ab", b"1", b" a"]),
+        )
+        hi = rng.randint(longest - 1, 2 * longest + 3)
+        lo = rng.choice([0, hi - 1, hi, longest + 2])
+        lo = min(lo, hi)
+        counted = ex.seq(ex.lit(head), ex.repeat(ex.lit(item), lo, hi), ex.lit(tail))
+        listed = ex.words([head + item * n + tail for n in range(lo, hi + 1)])
+        for law in ("canonical", "aligned"):
+            one = compile_expression(counted, vocabulary, law).matcher()
+            other = compile_expression(listed, vocabulary, law).matcher()
+            while True:
+                legal = ids_of(one)
+                assert legal == ids_of(other), (law, item, lo, hi, tail, one.text_bytes())
+                going_on = sorted(legal - set(vocabulary.eos_token_ids))
+                if not going_on:
+                    break
+                token = rng.choice(going_on)
+                one.advance(token)
+                other.advance(token)

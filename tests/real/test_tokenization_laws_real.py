@@ -17,7 +17,7 @@ from tests.laws.test_tokenization_laws import check_aligned, check_canonical, id
 from tests.real.tokenizers import llama_cpp_vocabularies, real_vocabulary
 from tests.reference.canonical_brute_force import CanonicalBruteForce
 from tests.reference.drawn_languages import draw_language
-from tokenizer_align.canonical.choose_law import survival_for
+from tokenizer_align.canonical.choose_law import survival_for, why_not
 from tokenizer_align.compiled import compile_expression
 from tokenizer_align.engine import Engine, engine_for
 from tokenizer_align.matcher import Matcher
@@ -137,6 +137,22 @@ def test_random_walks_have_no_dead_end(law: str, layout: str) -> None:
         if law == "canonical":
             assert vocabulary.encode is not None
             assert vocabulary.encode(matcher.text_bytes().decode()) == ids
+
+
+@pytest.mark.parametrize("law", ["canonical", "aligned"])
+def test_arrays_of_different_items_are_completed_under_a_law(law: str) -> None:
+    vocabulary, rng = real_vocabulary("smollm2"), random.Random(4)
+    schema = {"type": "array", "items": {"enum": ["a", "b", "ab", 1, 12]}, "uniqueItems": True, "minItems": 3}
+    constraint = domino.json_schema(schema, whitespace="flexible")
+    compiled = compile_expression(constraint.expression, vocabulary, law)
+    for _ in range(N_WALKS):
+        matcher = compiled.matcher()
+        walk(matcher, rng, 24)
+        assert constraint.matches(matcher.text_bytes())
+
+
+def test_the_default_models_vocabulary_has_all_laws() -> None:
+    assert why_not(real_vocabulary("smollm2")) is None
 
 
 def distances(name: str, law: str) -> float:

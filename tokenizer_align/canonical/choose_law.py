@@ -14,15 +14,16 @@ from ..engine import Engine, engine_for
 from ..errors import InvalidOption, VocabularyError
 from ..expressions import Expr
 from ..vocabulary import Vocabulary
+from .forced_tokens import may_force
 from .laws import AlignedCompiled, CanonicalCompiled
 from .pairs import Pairs
-from .pre_tokens import PreTokens
+from .pre_tokens import PreTokens, spelled_contents
 from .survival import Survival
 from .token_paths import TokenPaths
 
 TOKENIZATIONS = ("any", "aligned", "canonical")
 
-_tables: weakref.WeakKeyDictionary[Engine, Survival] = weakref.WeakKeyDictionary()
+_tables: weakref.WeakKeyDictionary[Engine, dict[bool, Survival]] = weakref.WeakKeyDictionary()
 _limits: dict[str, str | None] = {}  # by the vocabulary's fingerprint
 _lock = threading.Lock()
 
@@ -51,19 +52,22 @@ def _why_not(vocabulary: Vocabulary) -> str | None:
     return None
 
 
-def survival_for(engine: Engine) -> Survival:
-    """The tables of an engine's vocabulary, for which `why_not` gives None."""
+def survival_for(engine: Engine, may_force: bool = False) -> Survival:
+    """The tables of an engine's vocabulary, for which `why_not` gives None; `may_force`: for constraints that may force
+    a text to spell a special token."""
     with _lock:
-        found = _tables.get(engine)
-        if found is None:
+        made = _tables.setdefault(engine, {})
+        if False not in made:
             vocabulary = engine.vocabulary
             rules = vocabulary.rules
             assert rules is not None
             pairs = Pairs(rules, vocabulary.token_bytes, vocabulary.n_rows)
             pre_tokens = PreTokens.for_rules(rules, vocabulary.token_bytes)
             paths = TokenPaths(pre_tokens, vocabulary.trie, vocabulary.token_bytes, pairs.never)
-            found = _tables[engine] = Survival(engine, paths, pairs)
-        return found
+            made[False] = Survival(engine, paths, pairs)
+        if may_force not in made:
+            made[True] = Survival(engine, made[False].paths, made[False].pairs, may_force=True)
+        return made[may_force]
 
 
 def compile_under_law(expr: Expr, vocabulary: Vocabulary, tokenization: str) -> Compiled:
@@ -89,4 +93,5 @@ def compile_under_law(expr: Expr, vocabulary: Vocabulary, tokenization: str) -> 
         return compiled
     engine = engine_for(vocabulary)
     kind = AlignedCompiled if tokenization == "aligned" else CanonicalCompiled
-    return kind(expr, vocabulary, engine, survival_for(engine))
+    assert vocabulary.rules is not None
+    return kind(expr, vocabulary, engine, survival_for(engine, may_force(expr, spelled_contents(vocabulary.rules))))

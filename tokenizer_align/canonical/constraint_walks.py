@@ -7,12 +7,14 @@ any JSON, hardly a token is narrow.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from .. import kernels as k
+from ..counting import slack
 from ..engine import Engine, Heads
 from .token_paths import Ids, TokenPaths
 
@@ -34,12 +36,15 @@ class Groups:
 class ConstraintWalks:
     """Walks from heads of one engine's automaton."""
 
-    def __init__(self, engine: Engine, paths: TokenPaths) -> None:
+    def __init__(self, engine: Engine, paths: TokenPaths, all_narrow: bool = False) -> None:
         self.engine = engine
+        self._all_narrow = all_narrow
+        self._cut_words = np.zeros((1, 4), np.uint64) if all_narrow else paths.cut_words
         self._paths = paths
         self._wide = np.zeros(1024, np.uint8)
         self._out = np.zeros(engine.vocabulary.n_rows, np.int32)
         self._in_frame: dict[int, Ids] = {}  # state -> narrow tokens that end in its frame
+        self._slacks: dict[int, int] = {}
         self._room = _Room(256)
 
     def narrow_tokens(self, heads: Heads) -> Ids:
@@ -86,7 +91,7 @@ class ConstraintWalks:
                 self._wide = np.concatenate([self._wide, np.zeros(2 * n_states - len(self._wide), np.uint8)])
             engine.load(heads)
             result, n = k.walk_narrow(
-                engine.tables.ctx, np.int64(node), len(heads), self._wide, self._paths.cut_words, self._out
+                engine.tables.ctx, np.int64(node), len(heads), self._wide, self._cut_words, self._out
             )
             if result == k.OK:
                 return self._out[:n].copy()
@@ -114,12 +119,32 @@ class ConstraintWalks:
             found = [tuple(sorted(pairs[bounds[g] : bounds[g + 1]])) for g in range(n)]
             return Groups(group, found, room.live[:n].copy(), room.complete[:n].copy())
 
+    def clamped(self, heads: Heads) -> Heads:
+        """The heads without counts that one token cannot use up: what can be read whole from both is the same."""
+        return self.engine.clamped(heads)
+
+    def slack(self, heads: Heads) -> float:
+        """How many bytes the heads and their clamped form surely read alike."""
+        least = math.inf
+        for (code, _), (other, _) in zip(heads, self.clamped(heads), strict=True):
+            if code != other:
+                found = self._slacks.get(code)
+                if found is None:
+                    automaton = self.engine.automaton
+                    expr = automaton.exprs[code]
+                    bytes_alike = None if expr is None else slack(expr, automaton.longest_token)
+                    found = self._slacks[code] = automaton.longest_token if bytes_alike is None else bytes_alike
+                least = min(least, found)
+        return least
+
     def cut_off(self, heads: Heads) -> Heads | None:
         """The same heads without the frames below the top one: what they can read whole is legal under every stack.
 
         None where that would say nothing new, or little, because the frame may end at once.
         """
         tables = self.engine.tables
+        if self._all_narrow:
+            return None
         for code, stack in heads:
             if stack < 0 or not 0 < code < k.LIT_BASE or tables.state_kind.array[code] != k.ROW:
                 return None

@@ -15,7 +15,6 @@ from tokenizer_align.canonical.normalizers import keeps_text
 from tokenizer_align.canonical.pairs import Pairs
 from tokenizer_align.canonical.pre_tokens import PreTokens
 from tokenizer_align.canonical.rules import TokenizationRules
-from tokenizer_align.canonical.spelled_tokens import SpelledTokens
 from tokenizer_align.canonical.unigram import Unigram
 from tokenizer_align.errors import VocabularyError
 from tokenizer_align.vocabulary import Vocabulary
@@ -31,15 +30,14 @@ Head = tuple[int, tuple[int, ...]]  # state of the pre-tokenizer; tokens of the 
 class Judged:
     """What is known after some tokens: opaque, shared, to be handed back to the judge."""
 
-    __slots__ = ("after", "heads", "spelled", "spelling")
+    __slots__ = ("after", "heads", "spelling")
 
-    def __init__(self, heads: tuple[Head, ...], spelling: bytes, spelled: int) -> None:
+    def __init__(self, heads: tuple[Head, ...], spelling: bytes) -> None:
         """Args:
         heads: the runs that agree with the tokens.
         spelling: bytes of a character that byte pieces have begun.
-        spelled: state of `SpelledTokens`.
         """
-        self.heads, self.spelling, self.spelled = heads, spelling, spelled
+        self.heads, self.spelling = heads, spelling
         self.after: dict[int, Judged | None] = {}
 
 
@@ -61,15 +59,10 @@ class CanonicalJudge:
         no_text = {token.id for token in rules.added.values() if not token.is_text}
         self._markers = no_text | vocabulary.special_ids  # each stands between two texts
         self._whole = frozenset(self.pre_tokens.whole_ids.tolist())
-        self._spelled = SpelledTokens(
-            content.encode()
-            for content, token in rules.added.items()
-            if token.is_matched and not token.is_text and content
-        )
         self._steps: dict[int, tuple[tuple[int, int], ...]] = {}
         self._paths: dict[tuple[int, int], tuple[tuple[int, int], ...]] = {}
-        self._known: dict[tuple[tuple[Head, ...], bytes, int], Judged] = {}
-        self._start = self._state(((self.pre_tokens.start, ()),), b"", 0)
+        self._known: dict[tuple[tuple[Head, ...], bytes], Judged] = {}
+        self._start = self._state(((self.pre_tokens.start, ()),), b"")
 
     def start(self, context: Sequence[int] = ()) -> Judged:
         """The state after the context's ids. Where these are not canonical themselves, a text begins anew there."""
@@ -117,9 +110,8 @@ class CanonicalJudge:
             return self._start if token in self._markers and self.may_end(state) else None
         if self._is_never(token):
             return None
-        spelled = self._spelled.read(state.spelled, data)
         spelling = self.pairs.byte_pieces.spelling(state.spelling, token) if self.pairs is not None else b""
-        if spelled is None or spelling is None:
+        if spelling is None:
             return None
         heads = set()
         for p, word in state.heads:
@@ -127,7 +119,7 @@ class CanonicalJudge:
                 kept = self._joined(bit, word, token)
                 if kept is not None:
                     heads.add((after, kept))
-        return self._state(tuple(sorted(heads)), spelling, spelled) if heads else None
+        return self._state(tuple(sorted(heads)), spelling) if heads else None
 
     def _joined(self, bit: int, word: tuple[int, ...], token: int) -> tuple[int, ...] | None:
         """The tokens of the open pre-token to remember after `token`, or None where it does not fit."""
@@ -168,15 +160,15 @@ class CanonicalJudge:
             known = self._steps[p * 256 + byte] = self.pre_tokens.step(p, byte)
         return known
 
-    def _state(self, heads: tuple[Head, ...], spelling: bytes, spelled: int) -> Judged:
-        key = (heads, spelling, spelled)
+    def _state(self, heads: tuple[Head, ...], spelling: bytes) -> Judged:
+        key = (heads, spelling)
         known = self._known.get(key)
         if known is None:
             if len(self._known) >= _MAX_STATES:
                 for state in list(self._known.values()):
                     state.after = {}
                 self._known.clear()
-            known = self._known[key] = Judged(heads, spelling, spelled)
+            known = self._known[key] = Judged(heads, spelling)
         return known
 
     def _texts(self, ids: Iterable[int]) -> list[bytes]:

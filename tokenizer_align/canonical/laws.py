@@ -29,6 +29,10 @@ from .token_paths import Row, States
 MAX_CONFIGURATIONS = 20_000
 MAX_PLAN_SEARCH = 2_000
 CONTEXT_TOKENS = 64
+_NOTE_ALONE = (
+    "the prompt ends within what every legal text makes one token of, so the output is tokenized as if nothing stood "
+    "before it; heal_prompt=True avoids that"
+)
 
 
 class LawConfiguration(Configuration):
@@ -176,7 +180,8 @@ class LawfulCompiled(Compiled):
             return self._mask(here)
 
     def _mask(self, here: LawConfiguration) -> Mask:
-        key = (here.clamped, here.states, here.last, here.complete)
+        alike = here.lost or not self.survival.needs_counts(loose(here.heads), here.states)
+        key = (here.clamped if alike else here.heads, here.states, here.last, here.complete)
         row = self._law_rows.get(key)
         if row is None:
             new = self._any_row(here) if here.lost else self._row(here)
@@ -252,6 +257,17 @@ class LawfulCompiled(Compiled):
 
     # --- the prompt -----------------------------------------------------------------------------------------------
 
+    def _is_kept(self, states: States, last: int = -1) -> bool:
+        """Whether the law allows some text behind a prompt."""
+        here = self._at(self._start_heads, states, last)
+        self.mask(here)
+        return not here.lost
+
+    def _begin_behind_text(self, states: States) -> LawConfiguration:
+        """Behind a prompt whose tokens do not matter; a text that would have to complete one of its tokens (an added
+        one, or one that is only a whole pre-token) is taken by itself, as if nothing stood before it."""
+        return self._at(self._start_heads, states if self._is_kept(states) else (self.survival.paths.start,), -1)
+
     def states_behind(self, context_ids: Sequence[int]) -> States:
         """The states in which P may be behind the text of a prompt."""
         return self._context(context_ids)[0]
@@ -286,14 +302,14 @@ class AlignedCompiled(LawfulCompiled):
     law = "aligned"
 
     def _row(self, here: LawConfiguration) -> Row:
-        row0, row1 = self.survival.kept(loose(here.clamped), here.states)
+        row0, row1 = self.survival.kept(loose(here.heads), here.states)
         return row0 | row1
 
     def _after(self, here: LawConfiguration, token: int, heads: Heads) -> tuple[States, int] | None:
         if here.mask_row is not None:
             if not here.mask_row[token >> 5] >> np.uint32(token & 31) & np.uint32(1):
                 return None
-        elif not self._survives(here.states, token, self.engine.clamped(loose(heads))):
+        elif not self._survives(here.states, token, loose(heads)):
             return None
         return self.survival.paths.read(here.states, self.vocabulary.token_bytes[token] or b""), -1
 
@@ -304,7 +320,13 @@ class AlignedCompiled(LawfulCompiled):
         )
 
     def _begin(self, context_ids: Sequence[int]) -> LawConfiguration:
-        return self._at(self._start_heads, self._context(context_ids)[0], -1)
+        return self._begin_behind_text(self._context(context_ids)[0])
+
+    def law_notes(self, context_ids: Sequence[int] = ()) -> tuple[str, ...]:
+        """Whether the prompt's end does not count, since together with any text it would be tokenized otherwise."""
+        if not len(context_ids) or self._is_kept(self._context(context_ids)[0]):
+            return ()
+        return (_NOTE_ALONE,)
 
 
 class CanonicalCompiled(LawfulCompiled):
@@ -313,19 +335,19 @@ class CanonicalCompiled(LawfulCompiled):
     law = "canonical"
 
     def _row(self, here: LawConfiguration) -> Row:
-        row0, row1 = self.survival.kept(loose(here.clamped), here.states)
+        row0, row1 = self.survival.kept(loose(here.heads), here.states)
         if here.last < 0:
             return row0 | row1
         return row1 | (row0 & ~self.survival.pairs.bad_right(here.last))
 
     def _after(self, here: LawConfiguration, token: int, heads: Heads) -> tuple[States, int] | None:
-        survival, clamped = self.survival, self.engine.clamped(loose(heads))
+        survival, plain = self.survival, loose(heads)
         fits = here.last < 0 or not survival.pairs.is_bad(here.last, token)
         states = {
             after
             for p in here.states
             for bit, after in survival.paths.ends_of(p, token)
-            if (bit or fits) and survival.survives(clamped, after, token)
+            if (bit or fits) and survival.survives(plain, after, token)
         }
         return (tuple(sorted(states)), token) if states else None
 
@@ -336,6 +358,8 @@ class CanonicalCompiled(LawfulCompiled):
         """Whether the first token could not be canonical together with the prompt's last one."""
         if not len(context_ids) or self.begin(context_ids).last >= 0 or self._context(context_ids)[2] < 0:
             return ()
+        if not self._is_kept(self._context(context_ids)[0]):
+            return (_NOTE_ALONE,)
         return (
             "no legal text goes on canonically behind the prompt's last token, so the output's first token was free of "
             "it, as under tokenization='aligned'; heal_prompt=True avoids that",
@@ -343,8 +367,6 @@ class CanonicalCompiled(LawfulCompiled):
 
     def _begin(self, context_ids: Sequence[int]) -> LawConfiguration:
         by_text, by_token, last = self._context(context_ids)
-        strict = self._at(self._start_heads, by_token, last)
-        self.mask(strict)
-        if not strict.lost:
-            return strict
-        return self._at(self._start_heads, by_text, -1)
+        if self._is_kept(by_token, last):
+            return self._at(self._start_heads, by_token, last)
+        return self._begin_behind_text(by_text)

@@ -22,15 +22,12 @@ def may_stop(stop, kind):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def token_rows(first, arcs, start, trie_byte, trie_end, trie_depth, token_start, token_ids, stops, kinds, row0, row1):  # type: ignore[no-untyped-def]
+def token_rows(first, arcs, start, trie_byte, ends, depths, depth, token_start, token_ids, stops, kinds, row0, row1):  # type: ignore[no-untyped-def]
     """The tokens that can be read from a state, by the bit of their first byte, into row0 and row1: uint32[n_words].
 
     stops: uint8[n_states], see `may_stop`; kinds: uint8[n_rows]. Returns False where more than MAX_GUESSES guesses were
     alive.
     """
-    depth = 0
-    for node in range(trie_depth.shape[0]):
-        depth = max(depth, trie_depth[node])
     states = np.zeros((depth + 1, MAX_GUESSES), np.int32)
     bits = np.zeros((depth + 1, MAX_GUESSES), np.int8)
     sizes = np.zeros(depth + 1, np.int32)
@@ -38,7 +35,7 @@ def token_rows(first, arcs, start, trie_byte, trie_end, trie_depth, token_start,
     sizes[0] = 1
     node = 1
     while node < trie_byte.shape[0]:
-        at = trie_depth[node]
+        at = depths[node]
         n = 0
         for i in range(sizes[at - 1]):
             place = states[at - 1, i] * 256 + trie_byte[node]
@@ -62,7 +59,7 @@ def token_rows(first, arcs, start, trie_byte, trie_end, trie_depth, token_start,
                 n += 1
         sizes[at] = n
         if n == 0:
-            node = trie_end[node]
+            node = ends[node]
             continue
         if token_start[node] < token_start[node + 1]:
             for i in range(n):
@@ -78,11 +75,8 @@ def token_rows(first, arcs, start, trie_byte, trie_end, trie_depth, token_start,
 
 
 @njit(cache=True, nogil=True)
-def tokens_into(first, arcs, sources, trie_byte, trie_end, trie_depth, token_start, token_ids, stops, kinds, row):  # type: ignore[no-untyped-def]
+def tokens_into(first, arcs, sources, trie_byte, ends, depths, depth, token_start, token_ids, stops, kinds, row):  # type: ignore[no-untyped-def]
     """The tokens that lead from a source to a state where `stops` lets them end, into row: uint32[n_words]."""
-    depth = 0
-    for node in range(trie_depth.shape[0]):
-        depth = max(depth, trie_depth[node])
     n_states = stops.shape[0]
     states = np.zeros((depth + 1, n_states), np.int32)
     sizes = np.zeros(depth + 1, np.int32)
@@ -92,7 +86,7 @@ def tokens_into(first, arcs, sources, trie_byte, trie_end, trie_depth, token_sta
     sizes[0] = sources.shape[0]
     node = 1
     while node < trie_byte.shape[0]:
-        at = trie_depth[node]
+        at = depths[node]
         n = 0
         for i in range(sizes[at - 1]):
             place = states[at - 1, i] * 256 + trie_byte[node]
@@ -105,7 +99,7 @@ def tokens_into(first, arcs, sources, trie_byte, trie_end, trie_depth, token_sta
                 n += 1
         sizes[at] = n
         if n == 0:
-            node = trie_end[node]
+            node = ends[node]
             continue
         for place in range(token_start[node], token_start[node + 1]):
             token = token_ids[place]

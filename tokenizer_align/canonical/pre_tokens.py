@@ -2,8 +2,8 @@
 
 Whether a boundary lies before a byte may depend on bytes that follow: "  x" is cut before its second blank, "  " is
 not. So the automaton guesses: `step(p, byte)` gives every (bit, next state), bit 1 saying that a pre-token boundary
-lies before the byte, and wrong guesses die. Every text (valid UTF-8) has exactly one run to a state that `ends`.
-The start of a text counts as a boundary.
+lies before the byte, and wrong guesses die. Every text (valid UTF-8, without a special token's content) has exactly one
+run to a state that `ends`. The start of a text counts as a boundary.
 """
 
 from __future__ import annotations
@@ -20,18 +20,19 @@ from tokenizer_align.cache import ArrayCache
 from tokenizer_align.canonical.added_splits import INSIDE, WHOLE
 from tokenizer_align.canonical.code_point_sets import Engine, engine_version
 from tokenizer_align.canonical.rules import TokenizationRules
+from tokenizer_align.canonical.spelled_tokens import without_spelled
 from tokenizer_align.canonical.split_steps import Step, byte_automaton
 from tokenizer_align.canonical.utf8_arcs import ByteAutomaton
 from tokenizer_align.canonical.virtual_boundaries import joins_of
 from tokenizer_align.canonical.whole_tokens import with_whole_tokens
 
-__all__ = ["PreTokens", "pre_tokens_cache"]
+__all__ = ["PreTokens", "pre_tokens_cache", "spelled_contents"]
 
 IntArray = npt.NDArray[np.int32]
 Flags = npt.NDArray[np.bool_]
 
 # Raise the version whenever an automaton comes out otherwise than before.
-pre_tokens_cache = ArrayCache("pre-tokens", version=2)
+pre_tokens_cache = ArrayCache("pre-tokens", version=3)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,6 +43,7 @@ class PreTokens:
     ends: bool[n_states]: whether a text may end there.
     inside: bool[n_states]: states in which no token may end, since what is being read is one token as a whole.
     whole: bool[n_states]: states at the end of such a token.
+    spelling: bool[n_states]: states in the middle of an added token that is no text; no text spells one to its end.
     whole_ids: int32[n]: the ids that end in `whole` states, and nowhere else; other ids never do.
     first: int32[n_states * 256 + 1]: where the arcs of (state, byte) begin, at state * 256 + byte.
     arcs: int32[n_arcs, 2]: (bit, next state).
@@ -51,6 +53,7 @@ class PreTokens:
     ends: Flags
     inside: Flags
     whole: Flags
+    spelling: Flags
     whole_ids: IntArray
     first: IntArray
     arcs: IntArray
@@ -66,7 +69,8 @@ class PreTokens:
         return tuple((int(bit), int(state)) for bit, state in self.arcs[low:high])
 
     def boundaries(self, text: bytes) -> list[int] | None:
-        """Offsets of a whole text's bytes before which a boundary lies, 0 among them; None: it is not valid UTF-8."""
+        """Offsets of a whole text's bytes before which a boundary lies, 0 among them; None: it is not valid UTF-8,
+        or spells an added token that is no text."""
         heads: dict[int, tuple[int, int]] = {self.start: (0, 0)}
         trail: list[dict[int, tuple[int, int]]] = []  # per byte: state -> (bit, state before)
         for byte in text:
@@ -109,7 +113,8 @@ class PreTokens:
         automaton = byte_automaton(rules.pre_tokenizer, engine, sorted(added), joins)
         if whole:
             automaton = with_whole_tokens(automaton, [token_bytes[i] or b"" for i in whole])
-        made = cls.of_automaton(automaton, [*added.values(), *whole])
+        automaton, spelling = without_spelled(automaton, spelled_contents(rules))
+        made = cls.of_automaton(automaton, [*added.values(), *whole], spelling)
         if cache is not None:
             cache.store(key, {name: getattr(made, name) for name in _ARRAYS})
         return made
@@ -128,7 +133,9 @@ class PreTokens:
         return cls.of_automaton(byte_automaton(steps, engine, added))
 
     @classmethod
-    def of_automaton(cls, automaton: ByteAutomaton, whole_ids: Sequence[int] = ()) -> PreTokens:
+    def of_automaton(
+        cls, automaton: ByteAutomaton, whole_ids: Sequence[int] = (), spelling: Sequence[bool] = ()
+    ) -> PreTokens:
         """The tables of an automaton. States that no text reaches are left out."""
         number = {0: 0}
         order = [0]
@@ -152,13 +159,14 @@ class PreTokens:
             ends=np.array([automaton.ends[state] for state in order], np.bool_),
             inside=tags == INSIDE,
             whole=tags == WHOLE,
+            spelling=np.array([bool(spelling) and spelling[state] for state in order], np.bool_),
             whole_ids=np.array(sorted(whole_ids), np.int32),
             first=first,
             arcs=np.array(flat, np.int32).reshape(-1, 2),
         )
 
 
-_ARRAYS = ("ends", "inside", "whole", "whole_ids", "first", "arcs")
+_ARRAYS = ("ends", "inside", "whole", "spelling", "whole_ids", "first", "arcs")
 
 
 def _key(rules: TokenizationRules, engine: Engine, token_bytes: Sequence[bytes | None]) -> str:
@@ -177,6 +185,13 @@ def _engine(rules: TokenizationRules) -> Engine:
     except ImportError:
         return "regex"
     return "tiktoken"
+
+
+def spelled_contents(rules: TokenizationRules) -> list[bytes]:
+    """What encoding makes an id that is no text of, wherever a text holds it."""
+    return [
+        content.encode() for content, token in rules.added.items() if token.is_matched and not token.is_text and content
+    ]
 
 
 def _matched_in_text(rules: TokenizationRules, token_bytes: Sequence[bytes | None]) -> dict[str, int]:

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import kernels as k
+from ..completion import shortest_of_automaton
 from ..engine import Heads
 from .constraint_walks import ConstraintWalks, Groups, ids_of, set_bits
 from .token_paths import Ids, Row, TokenPaths
@@ -55,7 +56,7 @@ class Place:
         self.easy: Row | None = None
         self.hard: Ids | None = None
         self.groups: Groups | None = None  # of the hard followers
-        self.fates: dict[tuple[int, int], bool] = {}  # (state, token) -> survives
+        self.fates: dict[tuple[int, int], int] = {}  # (state, token) -> tokens read to see it survive; 0: it does not
         self.ways: dict[int, Ways] = {}
 
     def look(self, walks: ConstraintWalks, paths: TokenPaths) -> tuple[Row, Ids]:
@@ -90,9 +91,11 @@ class Search:
     """Decides by search, with what it found so far. `may_end`: whether the end of the heads' frames ends the text;
     else it is the end of what is known, and only positive answers count."""
 
-    def __init__(self, walks: ConstraintWalks, paths: TokenPaths, pairs: PairsLike, may_end: bool) -> None:
+    def __init__(
+        self, walks: ConstraintWalks, paths: TokenPaths, pairs: PairsLike, may_end: bool, may_force: bool = False
+    ) -> None:
         self.walks, self.paths, self.pairs = walks, paths, pairs
-        self.may_end = may_end
+        self.may_end, self.may_force = may_end, may_force
         self.overflows = 0
         self.searches = 0
         self._places: dict[Heads, Place] = {}
@@ -112,84 +115,94 @@ class Search:
     def is_settled(self, heads: Heads, p: int) -> bool:
         """Whether every token that leads to (heads, p) survives: the text may end, or a boundary may come next."""
         place = self.place(heads)
-        if place.open & self.paths.cuts[p] or (place.complete and self.paths.ends[p]):
+        if self._is_plainly_live(place, p):
             return True
         found = self._settled.get((heads, p))
         if found is None:
             found = any(
                 bit and self.is_live(self._step(heads, byte), after)
-                for byte in bytes_in(place.open & self.paths.weak_cuts[p])
+                for byte in bytes_in(place.open & (self.paths.weak_cuts[p] | self.paths.cuts[p]))
                 for bit, after in self.paths.step(p, byte)
             )
             self._remember(self._settled, (heads, p), found)
         return found
 
-    def survivors(self, heads: Heads, p: int, tokens: Ids) -> npt.NDArray[np.bool_]:
-        """bool[n]: which of these tokens, all leading to (heads, p), can be continued canonically."""
-        if self.is_settled(heads, p) or self._ways(self.place(heads), p).has_boundary:
-            return np.ones(len(tokens), np.bool_)
-        alive = np.zeros(len(tokens), np.bool_)
+    def _is_plainly_live(self, place: Place, p: int) -> bool:
+        """Whether the text may end, or a boundary may come next behind which anything legal is canonical in a way."""
+        return bool((place.open & self.paths.cuts[p]) and not self.may_force) or (place.complete and self.paths.ends[p])
+
+    def survivors(self, heads: Heads, p: int, tokens: Ids) -> npt.NDArray[np.int32]:
+        """int32[n]: which of these tokens, all leading to (heads, p), can be continued canonically, as `survives`."""
+        alive = np.zeros(len(tokens), np.int32)
+        if self.is_settled(heads, p) or self._ways(self._look_at(heads), p).has_boundary:
+            alive[:] = 1
+            return alive
         words, bits = tokens >> 5, (tokens & 31).astype(np.uint32)
-        for follower in self._ways(self.place(heads), p).good[:MAX_ROW_TRIES].tolist():
+        for follower in self._ways(self._look_at(heads), p).good[:MAX_ROW_TRIES].tolist():
             if np.count_nonzero(alive) + MIN_FOR_ROW > len(tokens):
                 break
             alive |= (self.pairs.bad_left(follower)[words] >> bits & 1) == 0
-        rest = np.flatnonzero(~alive)
+        rest = np.flatnonzero(alive == 0)
         alive[rest] = [self.survives(heads, p, token) for token in tokens[rest].tolist()]
         return alive
 
-    def survives(self, heads: Heads, p: int, token: int) -> bool:
-        """Whether a token that leads to (heads, p) can be continued canonically."""
+    def survives(self, heads: Heads, p: int, token: int) -> int:
+        """Whether a token that leads to (heads, p) can be continued canonically: 0 if not, else how many tokens were
+        read behind it to see that, at most; after them it takes one byte."""
         found = self.place(heads).fates.get((p, token))
         return self._search((heads, p, token)) if found is None else found
 
-    def _search(self, start: Node) -> bool:
+    def _look_at(self, heads: Heads) -> Place:
+        """What can be read from the heads in one token, and what is open behind it: the same without large counts."""
+        return self.place(self.walks.clamped(heads))
+
+    def _search(self, start: Node) -> int:
         """Depth first over (heads, state, last token)."""
         self.searches += 1
         parents: dict[Node, Node | None] = {start: None}
         work = [start]
         while work:
             node = work.pop()
-            place = self.place(node[0])
-            if self._has_easy_way(place, node[1], node[2]):
-                self._mark_way(node, parents)
-                return True
-            for following in self._hard_ways(place, node[1], node[2]):
+            heads, p, token = node
+            if self.is_settled(heads, p) or self._has_easy_way(self._look_at(heads), p, token):
+                return self._mark_way(node, parents, 1)
+            for following in self._hard_ways(heads, p, token):
                 if following in parents:
                     continue
                 parents[following] = node
                 fate = self.place(following[0]).fates.get(following[1:])
                 if fate or (fate is None and self.is_settled(following[0], following[1])):
-                    self._mark_way(following, parents)
-                    return True
+                    return self._mark_way(following, parents, fate or 1)
                 if fate is None:
                     work.append(following)
             if len(parents) > MAX_NODES:
                 self.overflows += self.may_end
-                return self.may_end
+                return int(self.may_end)
         for visited in parents:
-            self.place(visited[0]).fates[visited[1:]] = False
-        return False
+            self.place(visited[0]).fates[visited[1:]] = 0
+        return 0
 
-    def _mark_way(self, node: Node, parents: dict[Node, Node | None]) -> None:
+    def _mark_way(self, node: Node, parents: dict[Node, Node | None], n_tokens: int) -> int:
         step: Node | None = node
         while step is not None:
-            self.place(step[0]).fates[step[1:]] = True
-            step = parents[step]
+            self.place(step[0]).fates[step[1:]] = n_tokens
+            step, n_tokens = parents[step], n_tokens + 1
+        return n_tokens - 1
 
-    def settled_rows(self, place: Place, ends: npt.NDArray[np.int32]) -> npt.NDArray[np.bool_]:
+    def settled_rows(self, groups: Groups, ends: npt.NDArray[np.int32]) -> npt.NDArray[np.bool_]:
         """bool[n]: for rows (index into the hard followers, bit, state), whether a boundary may surely lie behind."""
-        groups = place.hard_groups(self.walks)
         group, p = groups.group[ends[:, 0]], ends[:, 2]
+        if self.may_force:
+            pairs = list(zip(group.tolist(), p.tolist(), strict=True))
+            known = {(g, at): self.is_settled(groups.heads[g], at) for g, at in set(pairs)}
+            return np.array([known[pair] for pair in pairs], np.bool_)
         settled: npt.NDArray[np.bool_] = ((groups.live[group] & self.paths.cuts_of[p]) != 0).any(axis=1)
         if self.may_end:
             settled |= groups.complete[group] & self.paths.may_end[p]
         return settled & (group >= 0)
 
     def _has_easy_way(self, place: Place, p: int, token: int) -> bool:
-        """Whether a boundary may lie behind the token, or some token follow it that surely can be continued."""
-        if self.is_settled(place.heads, p):
-            return True
+        """Whether some token may follow that surely can be continued."""
         ways = self._ways(place, p)
         if ways.has_boundary:
             return True
@@ -218,7 +231,7 @@ class Search:
         groups = place.hard_groups(self.walks)
         ends = self.paths.ends_of_all(p, hard)
         ends = ends[groups.group[ends[:, 0]] >= 0]
-        settled = self.settled_rows(place, ends)
+        settled = self.settled_rows(groups, ends)
         has_boundary |= bool((ends[settled, 1] == 1).any())
         good = np.concatenate([good, hard[ends[settled, 0]]])
         ids, group = hard.tolist(), groups.group.tolist()
@@ -228,11 +241,15 @@ class Search:
         ]
         return Ways(good, has_boundary, ways)
 
-    def _hard_ways(self, place: Place, p: int, token: int) -> Iterator[Node]:
+    def _hard_ways(self, heads: Heads, p: int, token: int) -> Iterator[Node]:
         """Where tokens that may follow, and of which more must be known, lead to."""
+        place, engine = self._look_at(heads), self.walks.engine
         for bit, follower, node in self._ways(place, p).open:
             if bit or not self.pairs.is_bad(token, follower):
-                yield node
+                if place.heads == heads:
+                    yield node
+                else:
+                    yield engine.run_plain(heads, engine.token_text(follower)), node[1], follower
 
     # --- bytes ----------------------------------------------------------------------------------------------------
 
@@ -242,13 +259,16 @@ class Search:
         known = self._live.get(start)
         if known is not None:
             return known
+        if self.may_force and self.may_end and self._ends_shortly(heads, p):
+            self._remember(self._live, start, True)
+            return True
         parents: dict[tuple[Heads, int], tuple[Heads, int] | None] = {start: None}
         level = [start]
         while level:
             following = []
             for node in level:
                 place, at = self.place(node[0]), node[1]
-                if self._live.get(node) or place.open & self.paths.cuts[at] or (place.complete and self.paths.ends[at]):
+                if self._live.get(node) or self._is_plainly_live(place, at):
                     step: tuple[Heads, int] | None = node
                     while step is not None:
                         self._remember(self._live, step, True)
@@ -269,6 +289,14 @@ class Search:
         for node in parents:
             self._remember(self._live, node, False)
         return False
+
+    def _ends_shortly(self, heads: Heads, p: int) -> bool:
+        """Whether P accepts the shortest legal text."""
+        text = shortest_of_automaton(self.walks.engine, heads)
+        here = {p}
+        for byte in text or b"":
+            here = {after for at in here for _, after in self.paths.step(at, byte)}
+        return text is not None and any(self.paths.ends[at] for at in here)
 
     def _step(self, heads: Heads, byte: int) -> Heads:
         return self.walks.engine.run_plain(heads, BYTE_TEXTS[byte])

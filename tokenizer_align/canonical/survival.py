@@ -8,17 +8,22 @@ import numpy as np
 import numpy.typing as npt
 
 from ..engine import Engine, Heads
-from .constraint_walks import ConstraintWalks, set_bits
-from .search import MAX_PLACE_BYTES, PairsLike, Place, Search
+from .constraint_walks import ConstraintWalks, Groups, set_bits
+from .search import MAX_PLACE_BYTES, PairsLike, Search
 from .token_paths import Ids, Row, States, TokenPaths
+
+MAX_SHALLOW = 1 << 12
 
 
 class Survival:
     """Decides for one engine which tokens survive: first with the frames below the top one left unknown, so that a
     positive answer serves every stack; then in full."""
 
-    def __init__(self, engine: Engine, paths: TokenPaths, pairs: PairsLike) -> None:
+    def __init__(self, engine: Engine, paths: TokenPaths, pairs: PairsLike, may_force: bool = False) -> None:
+        """`may_force`: the constraints may leave only texts that spell a special token, so a boundary settles nothing
+        before it is known that some text goes on behind it."""
         self.engine, self.paths, self.pairs = engine, paths, pairs
+        self.may_force = may_force
         self.lock = threading.RLock()
         self._max_rows = max(256, MAX_PLACE_BYTES // (8 * paths.n_words))
         engine.keepers.add(self)
@@ -26,11 +31,11 @@ class Survival:
 
     def drop(self) -> None:
         """Forget what was found: the engine begins a new generation, so heads have lost their meaning."""
-        self.walks = ConstraintWalks(self.engine, self.paths)
-        self.full = Search(self.walks, self.paths, self.pairs, may_end=True)
-        self.shallow = Search(self.walks, self.paths, self.pairs, may_end=False)
-        self._shallow: dict[tuple[Heads, int], npt.NDArray[np.uint32]] = {}  # (tried, alive)
-        self._kept: dict[tuple[Heads, States], tuple[Row, Row]] = {}
+        self.walks = ConstraintWalks(self.engine, self.paths, self.may_force)
+        self.full = Search(self.walks, self.paths, self.pairs, may_end=True, may_force=self.may_force)
+        self.shallow = Search(self.walks, self.paths, self.pairs, may_end=False, may_force=self.may_force)
+        self._shallow: dict[tuple[Heads, int], dict[int, int]] = {}
+        self._kept: dict[tuple[Heads, States], tuple[Row, Row, int]] = {}
 
     def age(self) -> None:
         """The engine's budget for what is kept is filled; rows found here have a bound of their own."""
@@ -42,89 +47,109 @@ class Survival:
     # --- rows -----------------------------------------------------------------------------------------------------
 
     def kept(self, heads: Heads, states: States) -> tuple[Row, Row]:
-        """The legal tokens that survive, without and with a boundary before them; `heads` are clamped."""
+        """The legal tokens that survive, without and with a boundary before them."""
         with self.lock:
-            found = self._kept.get((heads, states))
-            if found is None:
-                if len(self._kept) >= self._max_rows:
-                    self._kept.clear()
-                found = self._kept[heads, states] = self._make_kept(heads, states)
-            return found
+            return self._kept_of(heads if self.needs_counts(heads, states) else self.engine.clamped(heads), states)[:2]
 
-    def _make_kept(self, heads: Heads, states: States) -> tuple[Row, Row]:
-        place = self.full.place(heads)
+    def needs_counts(self, heads: Heads, states: States) -> bool:
+        """Whether a large count may run out within what was read to see which tokens survive: then heads with other
+        counts, which have the same mask, may have other survivors."""
+        with self.lock:
+            clamped = self.engine.clamped(heads)
+            if clamped == heads:
+                return False
+            return self._kept_of(clamped, states)[2] > self.walks.slack(heads)
+
+    def _kept_of(self, heads: Heads, states: States) -> tuple[Row, Row, int]:
+        found = self._kept.get((heads, states))
+        return self._remember(heads, states, self._make_kept(heads, states)) if found is None else found
+
+    def _remember(self, heads: Heads, states: States, rows: tuple[Row, Row, int]) -> tuple[Row, Row, int]:
+        if len(self._kept) >= self._max_rows:
+            self._kept.clear()
+        self._kept[heads, states] = rows
+        return rows
+
+    def _make_kept(self, heads: Heads, states: States) -> tuple[Row, Row, int]:
+        """The rows, and how many bytes the search may have read to see that some token survives (0: none)."""
+        place = self.full.place(self.engine.clamped(heads))
         easy, hard = place.look(self.walks, self.paths)
         kept = np.zeros(len(easy), np.uint32), np.zeros(len(easy), np.uint32)
         for p in states:
             for bit, row in enumerate(self.paths.rows(p)):
                 kept[bit][:] |= row & easy
+        n_tokens = 0
         if len(hard):
+            groups = place.hard_groups(self.walks) if place.heads == heads else self.walks.groups(heads, hard)
             ends = np.concatenate([self.paths.ends_of_all(p, hard) for p in states])
-            ends = ends[place.hard_groups(self.walks).group[ends[:, 0]] >= 0]
-            alive = self.full.settled_rows(place, ends)
-            self._decide(place, ends, alive)
+            ends = ends[groups.group[ends[:, 0]] >= 0]
+            alive = self.full.settled_rows(groups, ends)
+            n_tokens = self._decide(groups, hard, ends, alive)
             for bit in (0, 1):
                 set_bits(kept[bit], hard[ends[alive & (ends[:, 1] == bit), 0]])
-        return kept
+        return *kept, (n_tokens + 1) * self.engine.longest_token + 1 if n_tokens else 0
 
-    def _decide(self, place: Place, ends: npt.NDArray[np.int32], alive: npt.NDArray[np.bool_]) -> None:
-        """Decide the rows of `ends` that are not known to be alive; those of one group and state together."""
+    def _decide(self, groups: Groups, hard: Ids, ends: npt.NDArray[np.int32], alive: npt.NDArray[np.bool_]) -> int:
+        """Decide the rows of `ends` that are not known to be alive; those of one group and state together. Returns how
+        many tokens were read behind one, at most."""
         open_rows = np.flatnonzero(~alive)
-        if not len(open_rows):
-            return
-        groups, hard = place.hard_groups(self.walks), place.look(self.walks, self.paths)[1]
         together: dict[tuple[int, int], list[int]] = {}
         group_of, state_of = groups.group[ends[open_rows, 0]].tolist(), ends[open_rows, 2].tolist()
         for row, g, p in zip(open_rows.tolist(), group_of, state_of, strict=True):
             together.setdefault((g, p), []).append(row)
+        most = 0
         for (g, p), rows in together.items():
-            alive[rows] = self.survivors(groups.heads[g], p, hard[ends[rows, 0]])
+            found = self.survivors(groups.heads[g], p, hard[ends[rows, 0]])
+            alive[rows] = found > 0
+            most = max(most, int(found.max()))
+        return most
 
     # --- single tokens --------------------------------------------------------------------------------------------
 
-    def survivors(self, heads: Heads, p: int, tokens: Ids) -> npt.NDArray[np.bool_]:
-        """bool[n]: which of these tokens, all leading to (heads, p), survive."""
+    def survivors(self, heads: Heads, p: int, tokens: Ids) -> npt.NDArray[np.int32]:
+        """int32[n]: which of these tokens, all leading to (heads, p), survive, as `Search.survives`."""
         if self.full.is_settled(heads, p):
-            return np.ones(len(tokens), np.bool_)
+            return np.ones(len(tokens), np.int32)
         if len(tokens) <= 4:
-            return np.fromiter((self.survives(heads, p, token) for token in tokens.tolist()), np.bool_, len(tokens))
+            return np.fromiter((self._fate(heads, p, token) for token in tokens.tolist()), np.int32, len(tokens))
         alive = self._survivors_under_any_stack(heads, p, tokens)
-        rest = np.flatnonzero(~alive)
+        rest = np.flatnonzero(alive == 0)
         alive[rest] = self.full.survivors(heads, p, tokens[rest])
         return alive
 
-    def _survivors_under_any_stack(self, heads: Heads, p: int, tokens: Ids) -> npt.NDArray[np.bool_]:
-        """bool[n]: which tokens survive whatever lies below the top frame; remembered as rows."""
+    def _survivors_under_any_stack(self, heads: Heads, p: int, tokens: Ids) -> npt.NDArray[np.int32]:
+        """int32[n]: which tokens survive whatever lies below the top frame; remembered."""
         shallow = self.walks.cut_off(heads)
         if shallow is None:
-            return np.zeros(len(tokens), np.bool_)
-        rows = self._shallow.get((shallow, p))
-        if rows is None:
-            if len(self._shallow) >= self._max_rows:
+            return np.zeros(len(tokens), np.int32)
+        known = self._shallow.get((shallow, p))
+        if known is None:
+            if len(self._shallow) >= MAX_SHALLOW:
                 self._shallow.clear()
-            rows = self._shallow[shallow, p] = np.zeros((2, self.paths.n_words), np.uint32)
-        tried, alive = rows
-        words, bits = tokens >> 5, (tokens & 31).astype(np.uint32)
-        new = tokens[(tried[words] >> bits & 1) == 0]
+            known = self._shallow[shallow, p] = {}
+        new = np.array([token for token in tokens.tolist() if token not in known], np.int32)
         if len(new):
-            set_bits(tried, new)
-            set_bits(alive, new[self.shallow.survivors(shallow, p, new)])
-        found: npt.NDArray[np.bool_] = (alive[words] >> bits & 1).astype(np.bool_)
-        return found
+            known.update(zip(new.tolist(), self.shallow.survivors(shallow, p, new).tolist(), strict=True))
+        return np.array([known[token] for token in tokens.tolist()], np.int32)
 
     def survives(self, heads: Heads, p: int, token: int) -> bool:
         """Whether a token that leads to (heads, p) can be continued canonically."""
         with self.lock:
-            fates = self.full.place(heads).fates
-            found = fates.get((p, token))
-            if found is None:
-                found = fates[p, token] = (
-                    self.full.is_settled(heads, p)
-                    or self._survives_under_any_stack(heads, p, token)
-                    or self.full.survives(heads, p, token)
-                )
-            return found
+            clamped = self.engine.clamped(heads)
+            found = self._fate(clamped, p, token)
+            if found and clamped != heads and (found + 1) * self.engine.longest_token >= self.walks.slack(heads):
+                found = self._fate(heads, p, token)
+            return found > 0
 
-    def _survives_under_any_stack(self, heads: Heads, p: int, token: int) -> bool:
+    def _fate(self, heads: Heads, p: int, token: int) -> int:
+        """As `Search.survives`."""
+        fates = self.full.place(heads).fates
+        found = fates.get((p, token))
+        if found is None:
+            found = 1 if self.full.is_settled(heads, p) else self._fate_under_any_stack(heads, p, token)
+            found = fates[p, token] = found or self.full.survives(heads, p, token)
+        return found
+
+    def _fate_under_any_stack(self, heads: Heads, p: int, token: int) -> int:
         shallow = self.walks.cut_off(heads)
-        return shallow is not None and self.shallow.survives(shallow, p, token)
+        return 0 if shallow is None else self.shallow.survives(shallow, p, token)

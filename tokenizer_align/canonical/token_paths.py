@@ -1,8 +1,9 @@
 """Tokens as paths of the pre-tokenizer's automaton P: from which states a token can be read as one piece, and to where.
 
 P guesses: after a text several of its states may be possible, of which exactly one turns out right. A *cut* of a state
-is a byte before which a boundary may lie whatever comes after that byte: P goes on there as at a text's beginning. Then
-what follows is tokenized independently of what stands before. A state without cuts is *poor*.
+is a byte before which a boundary may lie whatever comes after that byte: P goes on there as at a text's beginning, and
+the byte begins no special token, which a text must not spell. Then what follows is tokenized independently of what
+stands before. A state without cuts is *poor*.
 """
 
 from __future__ import annotations
@@ -48,6 +49,8 @@ class PreTokensLike(Protocol):
     @property
     def whole(self) -> npt.NDArray[np.bool_]: ...
     @property
+    def spelling(self) -> npt.NDArray[np.bool_]: ...
+    @property
     def whole_ids(self) -> npt.NDArray[np.int32]: ...
     @property
     def first(self) -> npt.NDArray[np.int32]: ...
@@ -66,6 +69,7 @@ class TokenPaths:
         self.pre_tokens = pre_tokens
         self.start = pre_tokens.start
         self._trie = trie
+        self._depth = int(trie.depth.max())
         self.n_words = (len(token_bytes) + 31) // 32
         lengths = np.fromiter((len(data or b"") for data in token_bytes), np.int64, len(token_bytes))
         self.text_start: npt.NDArray[np.int64] = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
@@ -112,7 +116,7 @@ class TokenPaths:
         is_cut = np.zeros((n_states, 256), np.bool_)
         for byte in range(256):
             fresh = {after for _, after in self.step(self.start, byte)}
-            if fresh:
+            if fresh and not any(automaton.spelling[after] for after in fresh):
                 wanted = [(np.arange(n_states) * 256 + byte) * n_states + after for after in fresh]
                 is_cut[:, byte] = np.logical_and.reduce([_contains(known, some) for some in wanted])
         may_cut = np.zeros((n_states, 256), np.bool_)
@@ -134,7 +138,7 @@ class TokenPaths:
         trie, automaton = self._trie, self.pre_tokens
         tokens_into(
             automaton.first, automaton.arcs, np.flatnonzero(self.stops != NOWHERE), trie.byte, trie.end, trie.depth,
-            trie.token_start, trie.token_ids, stops, self.kinds, poor,
+            self._depth, trie.token_start, trie.token_ids, stops, self.kinds, poor,
         )  # fmt: skip
         return poor
 
@@ -154,8 +158,8 @@ class TokenPaths:
     def _run_rows(self, p: int, stops: npt.NDArray[np.uint8], row0: Row, row1: Row) -> None:
         trie, automaton = self._trie, self.pre_tokens
         is_whole = token_rows(
-            automaton.first, automaton.arcs, p, trie.byte, trie.end, trie.depth, trie.token_start, trie.token_ids,
-            stops, self.kinds, row0, row1,
+            automaton.first, automaton.arcs, p, trie.byte, trie.end, trie.depth, self._depth, trie.token_start,
+            trie.token_ids, stops, self.kinds, row0, row1,
         )  # fmt: skip
         assert is_whole, "more guesses than any known pre-tokenizer makes"
 

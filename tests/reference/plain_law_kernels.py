@@ -1,0 +1,57 @@
+"""Plain-Python twins of the kernels that the laws of tokenization add; see `plain_kernels`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from tests.reference import plain_kernels as plain
+from tokenizer_align import kernels as k
+from tokenizer_align.engine import Heads
+from tokenizer_align.tables import Tables
+
+Cuts = npt.NDArray[np.uint64]
+
+
+def is_wide(tables: Tables, code: int, cuts: Cuts) -> bool:
+    """Whether a state reads some byte of each set, and none from the inside of a character."""
+    if not 0 < code < k.LIT_BASE or tables.state_kind.array[code] != k.ROW:
+        return False
+    live = plain.live_bytes(tables, ((code, -1),))
+    sets = [sum(int(word) << (64 * i) for i, word in enumerate(row)) for row in cuts]
+    return not any(live >> byte & 1 for byte in range(0x80, 0xC0)) and all(live & one for one in sets)
+
+
+def walk_narrow(tables: Tables, heads: Heads, texts: Sequence[bytes | None], cuts: Cuts) -> set[int]:
+    """The tokens that can be read whole and after which no head is a wide state, one by one."""
+    found = set()
+    for token, text in enumerate(texts):
+        after = plain.run_bytes(tables, heads, text) if text else []
+        if after and not any(is_wide(tables, code, cuts) for code, _ in after):
+            found.add(token)
+    return found
+
+
+def heads_below(tables: Tables, stack: int) -> set[plain.Head]:
+    """The closed heads when the frame above some stacks has ended."""
+    below = [
+        (k.ACCEPT, -1)
+        if member < 0
+        else (plain.resolve(tables, int(tables.cell_state[member])), int(tables.cell_parent[member]))
+        for member in plain.members(tables, stack)
+    ]
+    return set(plain.close_heads(tables, below))
+
+
+def end_groups(
+    tables: Tables, heads: Heads, tokens: Sequence[int], texts: Sequence[bytes | None]
+) -> list[tuple[frozenset[plain.Head], int, bool] | None]:
+    """Per token: (heads behind it, the bytes that may come next, whether the text may end); None: cannot be read."""
+    found: list[tuple[frozenset[plain.Head], int, bool] | None] = []
+    for token in tokens:
+        after = plain.run_bytes(tables, heads, texts[token] or b"")
+        live = plain.live_bytes(tables, tuple(after))
+        found.append((frozenset(after), live, (k.ACCEPT, -1) in after) if after else None)
+    return found

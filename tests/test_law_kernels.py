@@ -1,0 +1,77 @@
+"""The kernels of the laws of tokenization against their plain-Python twins, on drawn vocabularies and constraints."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from tests.reference import plain_kernels as plain
+from tests.reference import plain_law_kernels as twins
+from tests.reference.languages import DrawnVocabulary, objects, regular, structured, vocabularies
+from tests.test_kernels import engine_for, texts
+from tokenizer_align import kernels as k
+from tokenizer_align.canonical.constraint_walks import ConstraintWalks
+from tokenizer_align.engine import Engine, Heads
+from tokenizer_align.expressions import Expr
+from tokenizer_align.productive import is_productive
+
+anything = st.one_of(regular, structured, objects(regular))
+cut_sets = st.lists(st.sets(st.integers(0, 127), min_size=1, max_size=60), max_size=2)
+
+
+class _Paths:
+    """What walks need of TokenPaths."""
+
+    def __init__(self, engine: Engine, cuts: list[set[int]]) -> None:
+        data = [text or b"" for text in engine.vocabulary.token_bytes]
+        self.text_start = np.cumsum([0, *(len(text) for text in data)]).astype(np.int64)
+        self.text = np.frombuffer(b"".join(data), np.uint8)
+        words = [[sum(1 << (b - 64 * i) for b in some if b >> 6 == i) for i in range(4)] for some in cuts]
+        self.cut_words = np.array(words, np.uint64).reshape(-1, 4)
+
+
+def prepared(expr: Expr, drawn: DrawnVocabulary, text: bytes) -> tuple[Engine, Heads]:
+    """An engine, and the heads after the text, or before it where it is not legal."""
+    engine = engine_for(drawn, 300)
+    projected = engine.project(expr)
+    assume(is_productive(projected))
+    start = engine.start(projected)
+    plain.build_all(engine, start, text)
+    heads = engine.run(start, np.frombuffer(text, np.uint8)) or start
+    for token in range(engine.vocabulary.n_rows):
+        engine.live_bytes(engine.run_token(heads, token))  # builds the states behind it
+    return engine, heads
+
+
+@settings(max_examples=60)
+@given(anything, vocabularies(), texts, cut_sets)
+def test_narrow_tokens_and_groups_equal_their_twins(
+    expr: Expr, drawn: DrawnVocabulary, text: bytes, cuts: list[set[int]]
+) -> None:
+    engine, heads = prepared(expr, drawn, text)
+    paths, token_bytes = _Paths(engine, cuts), engine.vocabulary.token_bytes
+    walks = ConstraintWalks(engine, paths)  # type: ignore[arg-type]
+    narrow = walks._walk(0, heads).tolist()
+    assert len(narrow) == len(set(narrow))
+    assert set(narrow) == twins.walk_narrow(engine.tables, heads, token_bytes, paths.cut_words)
+    tokens = np.array([i for i, data in enumerate(token_bytes) if data], np.int32)
+    groups = walks.groups(heads, tokens)
+    for g, twin in zip(
+        groups.group.tolist(), twins.end_groups(engine.tables, heads, tokens.tolist(), token_bytes), strict=True
+    ):
+        assert (twin is None) == (g < 0)
+        if twin is not None:
+            live = int.from_bytes(groups.live[g].tobytes(), "little")
+            assert twin == (frozenset(groups.heads[g]), live, bool(groups.complete[g]))
+
+
+@settings(max_examples=60)
+@given(anything, vocabularies(), texts)
+def test_heads_below_equal_their_twins(expr: Expr, drawn: DrawnVocabulary, text: bytes) -> None:
+    engine, heads = prepared(expr, drawn, text)
+    for _, stack in heads:
+        if stack >= 0:
+            result, n = k.heads_below(engine.tables.ctx, np.int64(stack))
+            assert result == k.OK
+            assert set(engine.unload(n)) == twins.heads_below(engine.tables, stack)
