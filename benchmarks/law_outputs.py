@@ -35,7 +35,8 @@ TEXT: dict[str, Any] = {"type": "string", "maxLength": 16}
 LETTERS: dict[str, Any] = {"type": "string", "pattern": r"^\p{L}[\p{L} -]{0,15}$"}
 
 
-def person(name: dict[str, Any]) -> domino.Constraint:
+def person(word: dict[str, Any]) -> domino.Constraint:
+    name = {**word, "maxLength": 24} if "maxLength" in word else word
     return _compact(name=name, age={"type": "integer", "minimum": 0, "maximum": 130})
 
 
