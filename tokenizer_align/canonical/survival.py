@@ -38,11 +38,12 @@ class Survival:
         self._kept: dict[tuple[Heads, States], tuple[Row, Row, int]] = {}
 
     def age(self) -> None:
-        """The engine's budget for what is kept is filled; rows found here have a bound of their own."""
+        """The engine's budget for what is kept is filled: the rows are made again when they are asked for."""
+        self._kept.clear()
 
     def n_bytes(self) -> int:
-        """Bytes that count for that budget."""
-        return 0
+        """Bytes of rows that count for that budget; what the search remembers has a bound of its own."""
+        return 8 * self.paths.n_words * len(self._kept)
 
     # --- rows -----------------------------------------------------------------------------------------------------
 
@@ -68,6 +69,8 @@ class Survival:
         if len(self._kept) >= self._max_rows:
             self._kept.clear()
         self._kept[heads, states] = rows
+        with self.engine.lock:
+            self.engine.count_kept(8 * self.paths.n_words)
         return rows
 
     def _make_kept(self, heads: Heads, states: States) -> tuple[Row, Row, int]:
