@@ -22,7 +22,12 @@ def test_a_real_constraint_compiles_no_kernel_that_warming_up_left_out() -> None
     warm_up()
     before = compiled_kernels()
     schema = {"type": "object", "properties": {"a": {"type": "boolean"}, "b": {"maxLength": 300}}, "required": ["a"]}
-    for constraint in (domino.json_schema(schema), domino.json(), domino.regex("[a-z]{2,9}|1+")):
+    for constraint in (
+        domino.json_schema(schema),
+        domino.json(),
+        domino.regex("[a-z]{2,9}|1+"),
+        domino.regex("[!-~]{0,2};?"),
+    ):
         matcher = compile_expression(constraint.expression, VOCABULARY).matcher()
         while not matcher.is_complete() and matcher.n_tokens < 40:
             matcher.mask()

@@ -7,48 +7,39 @@ walked in a shared key trie, with the keys still open as bits, so a new set of o
 
 from __future__ import annotations
 
-import bisect
-from functools import lru_cache
+from collections.abc import Iterable
 
 import numpy as np
-import numpy.typing as npt
 
 from . import kernels as k
-from .counting import clamp_counts, is_large, is_prefix_free
-from .derivatives import heads, is_known_live, moves, nullable, one_less
+from .byte_masks import bytes_of, words_of
+from .choices import Frames, flatten, known_body, merge, split_frames
+from .counted import Count, build_chain, count_of
+from .counting import clamp_counts
+from .derivatives import heads, is_known_live, moves, nullable
 from .expressions import (
     EPSILON,
     K_ANCHOR,
+    K_CALL,
     K_KEYS,
     K_REPEAT,
     K_SEQ,
     K_SET,
     Expr,
     alt,
+    byte_set,
     intern_node,
     lit,
     literal_bytes,
     seq,
     seq_parts,
 )
-from .members import MemberSpec, after_extra, after_key, after_member, extra_state, open_ways, plain_extra_state
+from .left_recursion import check_left_recursion
+from .object_states import MUST_BUILD, ObjectStates
 from .tables import Tables
 
 WIDE_BYTES = 48  # a state that reads at least so many bytes is worth a memo over the whole trie
 EAGER_STATES = 48  # how many states of a regular frame are built at once, breadth first
-
-Frames = tuple[Expr, ...]
-
-
-@lru_cache(maxsize=4096)
-def bytes_of(mask: int) -> npt.NDArray[np.intp]:
-    """The members of a 256-bit mask as an index array."""
-    return np.flatnonzero(np.unpackbits(np.frombuffer(mask.to_bytes(32, "little"), np.uint8), bitorder="little"))
-
-
-def words_of(mask: int) -> npt.NDArray[np.uint64]:
-    """A 256-bit mask as four words."""
-    return np.frombuffer(mask.to_bytes(32, "little"), np.uint64)
 
 
 class Automaton:
@@ -62,13 +53,11 @@ class Automaton:
         self._ids: dict[Expr, int] = {}
         self._literals: dict[bytes, int] = {}
         self._seqs: dict[tuple[tuple[int, ...], ...], int] = {}
-        self._specs: dict[MemberSpec, tuple[int, int]] = {}  # -> (root of its key trie, first rest code)
-        self._instances: dict[tuple[MemberSpec, int, int], int] = {}
-        self.instance_nodes: list[Expr] = []
-        self._reserved_starts: list[int] = []
-        self._reserved: list[Expr] = []  # the K_KEYS node whose after-codes start there
+        self.objects = ObjectStates(self)
         self._clamped: dict[int, int] = {}
         self.anchors: dict[int, str] = {}  # state -> the kind of a tracked node (`unique`) that it closes
+        self.counted: dict[Count, int] = {}  # states of chains of counts, and back
+        self.count_at: dict[int, Count] = {}
         self.n_built = 0
         assert self._new_state(EPSILON) == k.EPSILON_STATE
         self.build(k.EPSILON_STATE)
@@ -77,6 +66,7 @@ class Automaton:
 
     def code_of(self, expr: Expr) -> int:
         """The code of an expression as a frame."""
+        expr = known_body(expr)
         if expr is EPSILON:
             return k.EPSILON_STATE
         text = literal_bytes(expr)
@@ -84,9 +74,19 @@ class Automaton:
             return self._literal(text)
         found = self._ids.get(expr)
         if found is None:
-            found = self._new_state(expr)
+            count = count_of(expr)
+            found = self.counted.get(count) if count is not None else None
+            if found is None:
+                found = self._new_state(expr)
+                if count is not None:
+                    self.counted[count], self.count_at[found] = found, count
             self._ids[expr] = found
         return found
+
+    def code_of_count(self, count: Count) -> int:
+        """The code of a counted repetition, whose expression is only made where it is new."""
+        found = self.counted.get(count)
+        return self.code_of(count.expr) if found is None else found
 
     def _literal(self, text: bytes) -> int:
         found = self._literals.get(text)
@@ -96,15 +96,17 @@ class Automaton:
         return found
 
     def _new_state(self, expr: Expr) -> int:
-        state = self._reserve_states(1)
+        state = self.reserve_states(1)
         self.exprs[state] = expr
-        self.tables.state_nullable.array[state] = nullable(expr)
+        is_open = expr.has_call and not (expr.kind == K_KEYS and expr.data[0].is_plain)  # it may take making rules
+        self.tables.state_nullable.array[state] = MUST_BUILD if is_open else expr.memo_nullable
         if expr.kind == K_ANCHOR:
             self.anchors[state] = expr.data
             self.tables.keep_stacks_apart()  # what came belongs to one stack each
         return state
 
-    def _reserve_states(self, n: int) -> int:
+    def reserve_states(self, n: int) -> int:
+        """Codes of n new states; returns the first."""
         tables = self.tables
         first = tables.state_kind.reserve(n, k.UNBUILT)
         for pool in (tables.state_row, tables.state_flags, tables.state_self, tables.state_reach):
@@ -118,7 +120,7 @@ class Automaton:
         """The expression that a code stands for; inverse of `code_of`, also inside literals and keys."""
         if code >= k.KEY_BASE:
             instance, node = (code - k.KEY_BASE) >> k.KEY_SHIFT, (code - k.KEY_BASE) & ((1 << k.KEY_SHIFT) - 1)
-            spec, open_keys, count, _ = self.instance_nodes[instance].data
+            spec, open_keys, count, _ = self.objects.nodes[instance].data
             return intern_node(K_KEYS, (), (spec, open_keys, count, node))
         if code >= k.LIT_BASE:
             lits, at = self.tables.lits.array, code - k.LIT_BASE
@@ -127,7 +129,10 @@ class Automaton:
                 end += 1
             return lit(bytes(lits[at:end].astype(np.uint8)))
         expr = self.exprs[code]
-        return self._reserved_expr(code) if expr is None else expr
+        if expr is None:
+            count = self.count_at.get(code)
+            return self.objects.reserved_expr(code) if count is None else count.expr
+        return expr
 
     # --- building -------------------------------------------------------------------------------------------------
 
@@ -138,22 +143,67 @@ class Automaton:
             return
         expr = self.exprs[state]
         if expr is None:
-            target = self.code_of(self._reserved_expr(state))
-            tables.state_row.array[state] = target
-            tables.state_nullable.array[state] = 0
-            tables.state_kind.array[state] = k.ALIAS
-            if target < k.LIT_BASE:
-                self.build(target)
+            if state in self.count_at:
+                build_chain(self, state, self.count_at[state])
+            else:
+                self.objects.build_after(state)
             return
         self.n_built += 1
         if expr.kind == K_KEYS and expr.data[0].is_plain:
-            tables.state_row.array[state] = self._instance(expr)
+            tables.state_row.array[state] = self.objects.instance(expr)
             tables.state_self.row(state)[0] = expr.data[3]
             tables.state_kind.array[state] = k.KEYS
+        elif expr.kind == K_CALL:
+            check_left_recursion(expr)
+            self.build_alias(state, expr.data.body)
+        elif expr.kind == K_SEQ and expr.has_call:
+            codes = self.frames(expr)
+            tables.state_row.array[state] = tables.seqs.extend([len(codes), *codes])
+            tables.state_kind.array[state] = k.SPLIT
         elif expr.has_call:
-            self._build_row(state, self._group(expr))
+            check_left_recursion(expr)
+            self._build_choices(state, expr)
         else:
             self._build_regular(state)
+
+    def frames(self, expr: Expr) -> list[int]:
+        """The codes of the frames that an expression stands for."""
+        return [self.code_of(frame) for frame in split_frames(expr)]
+
+    def build_alias(self, state: int, expr: Expr) -> None:
+        """A state that is another one; that one is built too, as it is needed next."""
+        tables = self.tables
+        target = self.code_of(expr)
+        tables.state_row.array[state] = target
+        tables.state_kind.array[state] = k.ALIAS
+        if target < k.LIT_BASE:
+            self.build(target)
+
+    def _build_choices(self, state: int, expr: Expr) -> None:
+        """A row, and apart from it what begins with a long call-free frame, as that can have a memo of its own.
+
+        Such a frame is, say, an undeclared key of an object that has several kinds of them. Anchors (`unique`) come
+        onto the stack with the bracket and not before, so what they lie below stays in the row.
+        """
+        tables, found, apart = self.tables, moves(expr), {}
+        frees: dict[Frames, list[tuple[int, Expr]]] = {}
+        for mask, frames in found:
+            frames = flatten(frames)
+            if len(frames) > 1 and not frames[0].has_call and all(frame.kind != K_ANCHOR for frame in frames):
+                frees.setdefault(frames[1:], []).append((mask, frames[0]))
+        for below, ways in frees.items():
+            if sum(mask.bit_count() for mask, _ in ways) >= self.wide_bytes:
+                apart[below] = alt(*(seq(byte_set(mask), top) for mask, top in ways))
+        rest = [(mask, f) for mask, f in found if flatten(f)[1:] not in apart or flatten(f)[0].has_call]
+        row_state, is_nullable = self.reserve_states(1) if apart else state, nullable(expr)
+        self.exprs[row_state] = expr
+        tables.state_nullable.array[row_state] = is_nullable
+        self._build_row(row_state, self._group(rest))
+        if apart:
+            lists = [[row_state], *([self.code_of(top), *map(self.code_of, below)] for below, top in apart.items())]
+            flat = [len(lists), *(item for codes in lists for item in (len(codes), *codes))]
+            tables.state_row.array[state] = tables.seqs.extend(flat)
+            tables.state_kind.array[state] = k.CHOICES
 
     def _build_regular(self, state: int) -> None:
         """A call-free frame: its states are built breadth first, up to a bound."""
@@ -165,38 +215,17 @@ class Automaton:
                     continue
                 expr = self.exprs[here]
                 assert expr is not None
-                targets = self._counted_targets(expr)
-                if targets is None:
-                    targets = {mask: self.code_of(after) for mask, after in heads(expr) if self._is_live(after)}
+                if here in self.count_at:
+                    build_chain(self, here, self.count_at[here])
+                    built += 1
+                    continue
+                targets = {mask: self.code_of(after) for mask, after in heads(expr) if self._is_live(after)}
                 self._build_row(here, targets)
                 built += 1
                 if self._note_count(here, expr):
                     continue  # masks walk from the other state
                 following += [target for target in targets.values() if 0 <= target < k.LIT_BASE]
             work = following
-
-    def _counted_targets(self, expr: Expr) -> dict[int, int] | None:
-        """Targets of a large count: the item runs in a frame of its own above the rest of the count.
-
-        So a count costs one state, not one for each place inside an item. Only where that is deterministic: no text of
-        the item begins another one or shares a first byte with what may follow.
-        """
-        count, *tail = seq_parts(expr)
-        if count.kind != K_REPEAT or count.args[0].kind == K_SET or not is_large(count, self.longest_token):
-            return None
-        item, rest = count.args[0], seq(one_less(count), *tail)
-        following = (
-            [(mask, after) for mask, after in heads(seq(*tail)) if is_known_live(after)] if not count.data[0] else []
-        )
-        opening = [(mask, after) for mask, after in heads(item) if is_known_live(after)]
-        if any(mask & other for mask, _ in opening for other, _ in following) or not is_prefix_free(item):
-            return None
-        targets = {mask: self.code_of(after) for mask, after in following}
-        for mask, after in opening:
-            code = self.code_of(rest) if after is EPSILON else self._target([(after, rest)])
-            mask |= next((m for m, c in targets.items() if c == code), 0)
-            targets = {m: c for m, c in targets.items() if c != code} | {mask: code}
-        return targets
 
     def _is_live(self, expr: Expr) -> bool:
         """Whether a frame can be completed; counts that cannot run out do not matter for that."""
@@ -231,11 +260,11 @@ class Automaton:
         tables.state_flags.array[state] = k.FLAG_WIDE if live.bit_count() >= self.wide_bytes else 0
         tables.state_kind.array[state] = k.ROW
 
-    def _group(self, expr: Expr) -> dict[int, int]:
+    def _group(self, found: Iterable[tuple[int, Frames]]) -> dict[int, int]:
         """Moves made disjoint by byte; per byte class one code, or the code of a list of alternatives."""
         parts: list[tuple[int, tuple[Frames, ...]]] = []
-        for mask, frames in moves(expr):
-            split = []
+        for mask, frames in found:
+            frames, split = flatten(frames), []
             for other, several in parts:
                 common = other & mask
                 if common:
@@ -248,16 +277,16 @@ class Automaton:
             parts = split
         result: dict[int, int] = {}
         for mask, several in parts:
-            code = self._target(_merge(several))
+            code = self._target(merge(several))
             result = {m: c for m, c in result.items() if c != code} | {
                 mask | next((m for m, c in result.items() if c == code), 0): code
             }
         return result
 
     def _target(self, choices: list[Frames]) -> int:
-        if len(choices) == 1:
-            choices = [_split_literal(choices[0])]
-        coded = tuple(sorted({tuple(self.code_of(frame) for frame in frames) or (0,) for frames in choices}))
+        coded = tuple(
+            sorted({tuple(self.code_of(frame) for frame in frames) or (k.EPSILON_STATE,) for frames in choices})
+        )
         if len(coded) == 1 and len(coded[0]) == 1:
             return coded[0][0]
         found = self._seqs.get(coded)
@@ -268,80 +297,6 @@ class Automaton:
             found = -2 - self.tables.seqs.extend(flat)
             self._seqs[coded] = found
         return found
-
-    # --- objects --------------------------------------------------------------------------------------------------
-
-    def _instance(self, node: Expr) -> int:
-        """An object in one situation: which keys are open, and the codes reserved for what follows each."""
-        spec, open_keys, count, _ = node.data
-        found = self._instances.get((spec, open_keys, count))
-        if found is not None:
-            return found
-        tables = self.tables
-        root, first_rest = self._spec(spec)
-        n_keys = len(spec.members)
-        allowed, extra = open_ways(spec, open_keys, count)
-        n_words = n_keys // 64 + 1
-        offset = tables.key_bits.extend(
-            np.array([allowed >> (64 * i) & (2**64 - 1) for i in range(n_words)], np.uint64)
-        )
-        after = self._reserve_states(n_keys + 1)
-        tables.state_nullable.array[after : after + n_keys + 1] = 2
-        self._reserved_starts.append(after)
-        self._reserved.append(node)
-        self.instance_nodes.append(node)
-        if extra:
-            self._need_extra_states(spec, root)
-        index = tables.instances.extend([root, offset, n_words, int(extra), after, first_rest, n_keys, 0])
-        self._instances[spec, open_keys, count] = index
-        return index
-
-    def _reserved_expr(self, code: int) -> Expr:
-        """What a reserved after-code stands for."""
-        at = bisect.bisect_right(self._reserved_starts, code) - 1
-        spec, open_keys, count, _ = self._reserved[at].data
-        rank = code - self._reserved_starts[at]
-        if rank == len(spec.members):
-            return seq(*after_extra(spec, open_keys, count))
-        return after_key(spec, open_keys, count, rank)[-1]
-
-    def _spec(self, spec: MemberSpec) -> tuple[int, int]:
-        """The key trie and the codes of what follows each key, made once per specification."""
-        found = self._specs.get(spec)
-        if found is not None:
-            return found
-        tables, nodes = self.tables, spec.nodes
-        root = tables.key_child.n
-        child, sibling, key_byte = [-1] * len(nodes), [-1] * len(nodes), [0] * len(nodes)
-        for index, node in enumerate(nodes):
-            previous = -1
-            for byte, target in node.children.items():
-                key_byte[target] = byte
-                if previous < 0:
-                    child[index] = root + target
-                else:
-                    sibling[previous] = root + target
-                previous = target
-        tables.key_child.extend(child)
-        tables.key_sibling.extend(sibling)
-        tables.key_byte.extend(key_byte)
-        tables.key_lo.extend([node.lo for node in nodes])
-        tables.key_hi.extend([node.hi for node in nodes])
-        tables.key_ends.extend([node.ends for node in nodes])
-        tables.key_extra.extend([-1] * len(nodes))
-        first_rest = tables.key_rests.extend([self.code_of(member.rest) for _, member in spec.ranked])
-        self._specs[spec] = (root, first_rest)
-        return self._specs[spec]
-
-    def _need_extra_states(self, spec: MemberSpec, root: int) -> None:
-        """For every node of the key trie where an undeclared key may go on: its state after the bytes so far."""
-        codes = self.tables.key_extra.array
-        if codes[root] >= 0 or spec.extra_key is None:
-            return
-        for node in range(len(spec.nodes)):
-            state = extra_state(spec, node)
-            if state is not EPSILON and is_known_live(state):
-                codes[root + node] = self.code_of(plain_extra_state(spec, node))
 
     # --- masks of counting states ---------------------------------------------------------------------------------
 
@@ -355,55 +310,11 @@ class Automaton:
         if found is None:
             expr = self.exprs[state] if state < k.LIT_BASE else None
             found = state
-            if expr is not None and not expr.has_call:
+            count = self.count_at.get(state)
+            if count is not None:
+                found = self.code_of_count(count.clamped(self.longest_token))
+            elif expr is not None and not expr.has_call:
                 code = self.code_of(clamp_counts(expr, self.longest_token))
                 found = code if 0 <= code < k.LIT_BASE else state
             self._clamped[state] = found
         return found
-
-
-def _merge(choices: tuple[Frames, ...]) -> list[Frames]:
-    """Alternatives that differ in one frame only become one whose frame is the union."""
-    found = list(dict.fromkeys(choices))
-    changed = True
-    while changed and len(found) > 1:
-        changed = False
-        for i in range(len(found)):
-            for j in range(i + 1, len(found)):
-                joined = _join(found[i], found[j])
-                if joined is not None:
-                    found[i] = joined
-                    del found[j]
-                    changed = True
-                    break
-            if changed:
-                break
-    return found
-
-
-def _join(a: Frames, b: Frames) -> Frames | None:
-    if a[-1:] != b[-1:] and K_ANCHOR in (frame.kind for frame in (*a[-1:], *b[-1:])):
-        return None
-    if len(a) == 1 and len(b) == 1:
-        return (alt(a[0], b[0]),)
-    if not a or not b:
-        other = a or b
-        return (alt(EPSILON, other[0]),) if len(other) == 1 else None
-    if len(a) == len(b):
-        different = [i for i in range(len(a)) if a[i] is not b[i]]
-        if len(different) == 1 and K_KEYS not in (a[different[0]].kind, b[different[0]].kind):
-            i = different[0]
-            return (*a[:i], alt(a[i], b[i]), *a[i + 1 :])
-    return None
-
-
-def _split_literal(frames: Frames) -> Frames:
-    """A literal in front of a frame with calls is run from the literal pool, the rest stays below it."""
-    if frames and frames[0].has_call and frames[0].kind == K_SEQ:
-        first, rest = frames[0].args
-        if literal_bytes(first) is not None and first.kind != 2:
-            return (first, rest, *frames[1:])
-    return frames
-
-
-__all__ = ["Automaton", "after_member", "bytes_of", "words_of"]

@@ -331,12 +331,10 @@ def _seq_moves(
         for mask, frames in _moves(first, active):
             if rest is EPSILON:
                 result.append((mask, frames))
-            elif not frames:
-                result.append((mask, (rest,)))
-            elif first.kind == K_CALL or frames[-1].kind == K_ANCHOR:
-                result.append((mask, (*frames, rest)))
-            else:
+            elif frames and not (frames[-1].has_call or rest.has_call):
                 result.append((mask, (*frames[:-1], seq(frames[-1], rest))))
+            else:
+                result.append((mask, (*frames, rest)))
         if once or not nullable(first):
             return result
         if rest.kind != K_SEQ:

@@ -25,6 +25,7 @@ from .expressions import Expr
 from .memo_store import MemoStore, memo_cache
 from .memos import make_memo
 from .project import Projection
+from .shared_walks import SharedWalks
 from .tables import Tables
 from .trie import Trie
 from .unique_masks import UniqueMasks
@@ -81,6 +82,7 @@ class Engine:
         self.automaton = Automaton(self.tables, self.longest_token, wide_bytes)
         self.project = Projection(vocabulary.usable_bytes)
         self._live = np.zeros(4, np.uint64)
+        self.shared_walks = SharedWalks()
         self._forget_tracked()
 
     def _forget_tracked(self) -> None:
@@ -144,13 +146,11 @@ class Engine:
             self.walkers.settle()
             with self.changing():
                 code = self.automaton.code_of(expr)
-                if code < k.LIT_BASE:
-                    self.automaton.build(code)
             while True:
                 result, n = k.start_heads(self.tables.ctx, code)
                 if result == k.OK:
                     return self.unload(n)
-                self._serve()
+                self._again(result)
 
     def run(self, heads: Heads, text: npt.NDArray[np.uint8]) -> Heads:
         """The closed heads after the bytes; empty where they cannot be read, or nothing legal could follow."""
@@ -289,7 +289,8 @@ class Engine:
 
     def n_state_bytes(self) -> int:
         """Bytes of states, memos, cells and literals, about; the vocabulary's own trie is not counted."""
-        return self.tables.n_used_bytes() - self._trie_bytes + STATE_BYTES * len(self.automaton.exprs)
+        states = STATE_BYTES * len(self.automaton.exprs) + self.shared_walks.n_bytes
+        return self.tables.n_used_bytes() - self._trie_bytes + states
 
     def n_kept_bytes(self) -> int:
         """Bytes of masks and configurations that live constraints keep, about."""
@@ -331,6 +332,7 @@ class Engine:
             self.counters.generations += 1
             self.tables = self.tables.without_states(self._n_trie)
             self.automaton = Automaton(self.tables, self.longest_token, self._wide_bytes)
+            self.shared_walks = SharedWalks()
             self.project.forget()
             self._forget_tracked()
             self.walkers.drop()

@@ -4,8 +4,9 @@ All kernels stand in this module, because a changed helper elsewhere would leave
 int64 table `ctx` of addresses (a call costs 0.2 µs instead of 1.0 for twenty arrays); `tables.py` owns the arrays
 behind it. A *head* is (code, stack): what runs on top and the cell below it (-1: nothing). Codes: a state id; LIT_BASE
 + place in the literal pool; KEY_BASE + object instance and key-trie node; ACCEPT: the text may end here. Heads are kept
-closed: when a frame may end, what lies below it is a head too. A state that is not built yet is asked for (REQ) and
-treated as dead; the caller builds it and walks again.
+closed: when a frame may end, what lies below it is a head too, and states that stand for others (ALIAS), for several
+frames (SPLIT) or for several such stacks (CHOICES) are taken apart. A state that is not built yet is asked for (REQ)
+and treated as dead; the caller builds it and walks again.
 
 Two heads with one code are joined: a stack is then a *set* of stacks. A cell whose state is -2 - m holds the member m
 and, as its parent, the other members; members stand in the order of their states, no state twice, the bottom (-1) last.
@@ -44,7 +45,7 @@ LIT_END = 256
 OWN_BASE = 1 << 28  # from here on: a walker's own cells, which end with its walk
 KEY_BASE = 1 << 40
 KEY_SHIFT = 20
-UNBUILT, ROW, KEYS, ALIAS = 0, 1, 2, 3
+UNBUILT, ROW, KEYS, ALIAS, SPLIT, CHOICES = 0, 1, 2, 3, 4, 5
 FLAG_WIDE, FLAG_NO_MEMO = 1, 2
 INSTANCE_STRIDE = 8  # root node, first word of allowed bits, words, extra?, first after-code, first rest, keys, unused
 MEMO_STRIDE = 4  # kind of base, place, length, residual root (-1: none, -2: too large to keep)
@@ -346,13 +347,12 @@ def add_head(ctx, first, n, code, stack):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def resolve(ctx, code):  # type: ignore[no-untyped-def]
-    """Follow aliases: codes reserved for 'after this key' point to the state they turned out to be."""
-    if 0 <= code < LIT_BASE:
-        kinds, rows = _u8(ctx, STATE_KIND), _i32(ctx, STATE_ROW)
-        while code < LIT_BASE and kinds[code] == ALIAS:
-            code = np.int64(rows[code])
-    return code
+def push_frames(ctx, at, stack):  # type: ignore[no-untyped-def]
+    """The stack with all frames but the first of the list at this place of the pool (size, then codes)."""
+    seqs = _i32(ctx, SEQS)
+    for k in range(np.int64(seqs[at]) - 1, 0, -1):
+        stack = push_cell(ctx, np.int64(seqs[at + 1 + k]), stack)
+    return stack
 
 
 @njit(cache=True, nogil=True)
@@ -363,32 +363,49 @@ def add_below(ctx, first, n, stack):  # type: ignore[no-untyped-def]
         if member < 0:
             n = add_head(ctx, first, n, np.int64(ACCEPT), np.int64(-1))
         else:
-            n = add_head(ctx, first, n, resolve(ctx, cell_state(ctx, member)), cell_parent(ctx, member))
+            n = add_head(ctx, first, n, cell_state(ctx, member), cell_parent(ctx, member))
         stack = stack_others(ctx, stack)
     return n
 
 
 @njit(cache=True, nogil=True)
 def close_heads(ctx, first, n):  # type: ignore[no-untyped-def]
-    """Add what lies below frames that may end; drop finished frames. Returns the new end."""
-    codes, stacks = _i64(ctx, HEAD_CODE), _i64(ctx, HEAD_STACK)
-    nullable, kinds, counts = _u8(ctx, STATE_NULLABLE), _u8(ctx, STATE_KIND), _i64(ctx, COUNTS)
-    i = first
-    while i < n:
+    """Add what lies below frames that may end and what aliases and sequences stand for; drop those and finished
+    frames. Returns the new end."""
+    codes, stacks, counts = _i64(ctx, HEAD_CODE), _i64(ctx, HEAD_STACK), _i64(ctx, COUNTS)
+    nullable, kinds, rows, seqs = _u8(ctx, STATE_NULLABLE), _u8(ctx, STATE_KIND), _i32(ctx, STATE_ROW), _i32(ctx, SEQS)
+    i, dropped = first, False
+    while i < n and not counts[2]:
         code, stack = codes[i], stacks[i]
-        counts[5] = n
+        counts[5] = n  # a head whose stack gets others is gone through again
         if 0 <= code < LIT_BASE:
-            if kinds[code] == UNBUILT and nullable[code] == 2:
-                request(ctx, code)
-            if nullable[code] == 1:
+            kind = kinds[code]
+            if kind == ALIAS:
+                dropped = True
+                n = add_head(ctx, first, n, np.int64(rows[code]), stack)
+            elif kind == SPLIT:
+                dropped = True
+                at = np.int64(rows[code])
+                n = add_head(ctx, first, n, np.int64(seqs[at + 1]), push_frames(ctx, at, stack))
+            elif kind == CHOICES:
+                dropped = True
+                at = np.int64(rows[code]) + 1
+                for _ in range(np.int64(seqs[at - 1])):
+                    n = add_head(ctx, first, n, np.int64(seqs[at + 1]), push_frames(ctx, at, stack))
+                    at += 1 + np.int64(seqs[at])
+            elif nullable[code] == 1:
+                dropped = dropped or code == EPSILON_STATE
                 n = add_below(ctx, first, n, stack)
+            elif kind == UNBUILT and nullable[code] == 2:
+                request(ctx, code)
         i = min(i + 1, counts[5])
-        if counts[2]:
-            break
+    if not dropped:
+        return n
     kept = first
     for i in range(first, n):
-        if codes[i] != EPSILON_STATE:
-            codes[kept] = codes[i]
+        code = codes[i]
+        if code != EPSILON_STATE and not (0 <= code < LIT_BASE and kinds[code] >= ALIAS):
+            codes[kept] = code
             stacks[kept] = stacks[i]
             kept += 1
     return kept
@@ -449,9 +466,9 @@ def after_declared(ctx, instance, key, stack, n, first):  # type: ignore[no-unty
     """Append the head after a declared key was written in full; returns the new end."""
     instances, base = _i32(ctx, INSTANCES), instance * INSTANCE_STRIDE
     rank = np.int64(_i32(ctx, KEY_ENDS)[key])
-    cell = push_cell(ctx, resolve(ctx, np.int64(instances[base + 4]) + rank), stack)
+    cell = push_cell(ctx, np.int64(instances[base + 4]) + rank, stack)
     rest = np.int64(_i32(ctx, KEY_RESTS)[np.int64(instances[base + 5]) + rank])
-    return add_head(ctx, first, n, resolve(ctx, rest), cell)
+    return add_head(ctx, first, n, rest, cell)
 
 
 @njit(cache=True, nogil=True)
@@ -489,7 +506,7 @@ def emit_key(ctx, code, stack, byte, first, n):  # type: ignore[no-untyped-def]
         else:
             target = np.int64(_i32(ctx, ROWS)[np.int64(_i32(ctx, STATE_ROW)[state]) * 256 + byte])
         if target >= 0:
-            below = resolve(ctx, after + np.int64(instances[base + 6]))
+            below = after + np.int64(instances[base + 6])
             if target == EPSILON_STATE:
                 return add_head(ctx, first, n, below, stack)
             return add_head(ctx, first, n, target, push_cell(ctx, below, stack))
@@ -529,12 +546,8 @@ def emit(ctx, code, stack, byte, first, n):  # type: ignore[no-untyped-def]
     choices = np.int64(seqs[at])
     at += 1
     for _ in range(choices):
-        size = np.int64(seqs[at])
-        cell = stack
-        for k in range(size - 1, 0, -1):
-            cell = push_cell(ctx, resolve(ctx, np.int64(seqs[at + 1 + k])), cell)
-        n = add_head(ctx, first, n, np.int64(seqs[at + 1]), cell)
-        at += 1 + size
+        n = add_head(ctx, first, n, np.int64(seqs[at + 1]), push_frames(ctx, at, stack))
+        at += 1 + np.int64(seqs[at])
     return n
 
 
@@ -579,6 +592,8 @@ def start_heads(ctx, code):  # type: ignore[no-untyped-def]
     counts[2] = 0
     n = add_head(ctx, 0, 0, np.int64(code), np.int64(-1))
     n = close_heads(ctx, 0, n)
+    if counts[2]:
+        return NEED_ROOM, n
     return (NEED_BUILD if counts[1] else OK), n
 
 
@@ -781,6 +796,17 @@ def trie_child(ctx, node, byte):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
+def find_node(ctx, node, text):  # type: ignore[no-untyped-def]
+    """The trie node below `node` that the bytes (uint8[n]) lead to, or -1."""
+    node = np.int64(node)
+    for i in range(text.shape[0]):
+        node = trie_child(ctx, node, np.int64(text[i]))
+        if node < 0:
+            break
+    return node
+
+
+@njit(cache=True, nogil=True)
 def visit_child(ctx, child, byte, begin, end, top, n_work, mask):  # type: ignore[no-untyped-def]
     """Read one edge of the trie with the heads begin..end-1; returns (top of the head pool, work items)."""
     after = step(ctx, begin, end, byte, top)
@@ -923,7 +949,7 @@ def use_key_memo(ctx, node, code, stack, memo, top, n_work, mask):  # type: igno
     if residual >= 0:
         base = ((code - KEY_BASE) >> KEY_SHIFT) * INSTANCE_STRIDE
         instances = _i32(ctx, INSTANCES)
-        below = resolve(ctx, np.int64(instances[base + 4]) + np.int64(instances[base + 6]))
+        below = np.int64(instances[base + 4]) + np.int64(instances[base + 6])
         end = close_heads(ctx, n, add_head(ctx, n, n, below, stack))
         n_work = push_work(ctx, residual, n, end, n_work)
         n = end
@@ -1128,6 +1154,98 @@ def walk_frame(ctx, start, state, mask, exits):  # type: ignore[no-untyped-def]
                         n_work += 2
             child = np.int64(ends[child])
     return -3 if counts[1] else n_exits
+
+
+@njit(cache=True, nogil=True)
+def walk_counted(ctx, start, state, opening, counts, tail_counts, exits, exit_counts):  # type: ignore[no-untyped-def]
+    """Walk `item* tail` (its state, built without pushes) below a trie node and count items.
+
+    opening: uint64[4], the bytes that begin an item. counts, tail_counts: int32[n_rows], filled with -1 before: items
+    begun by tokens that end in the items, and in the tail. exits, exit_counts: int64[n]: nodes where the frame may end.
+    Returns how many exits there are, -1 where a frame pushes, -3 where something must be made first.
+    """
+    flags = _i64(ctx, COUNTS)
+    flags[1] = 0
+    flags[2] = 0
+    work, ends, starts, ids = (
+        _i64(ctx, WORK),
+        _i32(ctx, TRIE_END),
+        _i32(ctx, TRIE_TOKEN_START),
+        _i32(ctx, TRIE_TOKEN_IDS),
+    )
+    trie_bytes, kinds, nullable = _u8(ctx, TRIE_BYTE), _u8(ctx, STATE_KIND), _u8(ctx, STATE_NULLABLE)
+    rows, state_rows, lits = _i32(ctx, ROWS), _i32(ctx, STATE_ROW), _i32(ctx, LITS)
+    work[0] = start
+    work[1] = state
+    work[2] = 0  # items begun; in the tail: -1 - that many
+    n_work, n_exits = 3, 0
+    while n_work > 0:
+        n_work -= 3
+        node, code, count = work[n_work], work[n_work + 1], work[n_work + 2]
+        last = np.int64(ends[node])
+        if code < LIT_BASE:
+            if kinds[code] == UNBUILT:
+                request(ctx, code)
+                continue
+            if kinds[code] != ROW:
+                return -1
+        child = node + 1
+        while child < last:
+            byte = np.int64(trie_bytes[child])
+            target, after = np.int64(DEAD), count
+            if code >= LIT_BASE:
+                if lits[code - LIT_BASE] == byte:
+                    target = code + 1
+                    if lits[target - LIT_BASE] == LIT_END:
+                        target = np.int64(EPSILON_STATE)
+            else:
+                target = np.int64(rows[np.int64(state_rows[code]) * 256 + byte])
+                if target < DEAD:
+                    return -1
+                if count >= 0 and code == state:
+                    if opening[byte >> 6] >> np.uint64(byte & 63) & np.uint64(1):
+                        after = count + 1
+                    else:
+                        after = -1 - count
+            if target >= 0:
+                n = after if after >= 0 else -1 - after
+                for i in range(starts[child], starts[child + 1]):
+                    if after >= 0:
+                        counts[ids[i]] = n
+                    else:
+                        tail_counts[ids[i]] = n
+                if np.int64(ends[child]) > child + 1:
+                    if target < LIT_BASE and nullable[target] == 1:
+                        if n_exits < exits.shape[0]:
+                            exits[n_exits] = child
+                            exit_counts[n_exits] = n
+                        n_exits += 1
+                    if target != EPSILON_STATE:
+                        if n_work + 3 > ctx[WORK_CAPACITY]:
+                            flags[2] = 1
+                            return -3
+                        work[n_work] = child
+                        work[n_work + 1] = target
+                        work[n_work + 2] = after
+                        n_work += 3
+            child = np.int64(ends[child])
+    return -3 if flags[1] else n_exits
+
+
+@njit(cache=True, nogil=True)
+def set_ids(ids, mask):  # type: ignore[no-untyped-def]
+    """Set the bits of these tokens (int32[n])."""
+    for i in range(ids.shape[0]):
+        token = np.int64(ids[i])
+        mask[token >> 5] |= np.uint32(1) << np.uint32(token & 31)
+
+
+@njit(cache=True, nogil=True)
+def clear_ids(ids, mask):  # type: ignore[no-untyped-def]
+    """Clear the bits of these tokens (int32[n])."""
+    for i in range(ids.shape[0]):
+        token = np.int64(ids[i])
+        mask[token >> 5] &= ~(np.uint32(1) << np.uint32(token & 31))
 
 
 @njit(cache=True, nogil=True)

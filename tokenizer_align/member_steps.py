@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from .expressions import EMPTY, EPSILON, K_KEYS, Expr, intern_node, seq
+from .expressions import EMPTY, EPSILON, K_KEYS, Expr, intern_node, lit, seq
 from .member_spec import MemberSpec, clip, frames_of, keys_below, walk_keys
 
 Moves = list[tuple[int, tuple[Expr, ...]]]
@@ -185,28 +185,30 @@ def class_state(spec: MemberSpec, index: int, position: int) -> Expr:
 
 
 def key_moves(node: Expr) -> Moves:
-    """Moves of a K_KEYS node, as `derivatives.moves` gives them."""
+    """Moves of a K_KEYS node, as `derivatives.moves` gives them.
+
+    Undeclared keys go their own ways from the first byte on; a declared one does where no other begins like it.
+    """
     from .derivatives import heads, is_live
 
     spec, bits, count, position = node.data
     possible = live_steps(spec, bits, count)
-    allowed = sum(1 << rank for rank in {step.rank for step in possible if step.rank >= 0})
-    classes = [step for step in possible if step.rank < 0]
     result: Moves = []
-    listed = 0
     for byte, child in spec.nodes[position].children.items():
-        listed |= 1 << byte
         target = spec.nodes[child]
-        if target.ends >= 0:
-            ending = [step for step in possible if step.rank == target.ends]
-            result += [(1 << byte, frames_after(spec, step, count)) for step in ending]
-        elif allowed & keys_below(target) or any(is_live(class_state(spec, s.index, child)) for s in classes):
+        ranks = {step.rank for step in possible if target.lo <= step.rank < target.hi}
+        if len(ranks) == 1:
+            rest = spec.by_rank(ranks.pop()).text[target.depth :]
+            below = [frames_after(spec, step, count) for step in possible if target.lo <= step.rank < target.hi]
+            result += [(1 << byte, (lit(rest), *frames) if rest else frames) for frames in below]
+        elif ranks:
             result.append((1 << byte, (intern_node(K_KEYS, (), (spec, bits, count, child)),)))
-    for step in classes:
-        below = frames_after(spec, step, count)
-        for mask, after in heads(class_state(spec, step.index, position)):
-            if mask & ~listed and is_live(after):
-                result.append((mask & ~listed, below if after is EPSILON else (after, *below)))
+    for step in possible if position == 0 else ():
+        if step.rank < 0:
+            below_class = frames_after(spec, step, count)
+            for mask, after in heads(spec.classes[step.index].key):
+                if is_live(after):
+                    result.append((mask, below_class if after is EPSILON else (after, *below_class)))
     for _, frames in result:
         for frame in frames:
             frame.memo_productive = True  # counting has decided it; by clauses it would take a search

@@ -40,8 +40,10 @@ def _declared_after(spec: MemberSpec, rank: int) -> int:
     return sum(1 << other for other in spec.order[place + 1 :])
 
 
-def _open_after(spec: MemberSpec, open_keys: int, rank: int) -> int:
-    """Which keys stay open once the key with this rank was written."""
+def open_after(spec: MemberSpec, open_keys: int, rank: int) -> int:
+    """Which keys stay open once the key with this rank was written; beyond the ranks: an undeclared key."""
+    if rank >= len(spec.members):
+        return 0 if spec.ordered else open_keys
     rest = open_keys & ~(1 << rank)
     return rest & _declared_after(spec, rank) if spec.ordered else rest
 
@@ -63,7 +65,7 @@ def allowed_keys(spec: MemberSpec, open_keys: int, count: int) -> int:
     result, required = 0, open_keys & spec.required_keys
     for rank in spec.order:
         if open_keys >> rank & 1:
-            after = _open_after(spec, open_keys, rank)
+            after = open_after(spec, open_keys, rank)
             skipped = required & ~after & ~(1 << rank)
             if not skipped and _fits(spec, after, count + 1):
                 result |= 1 << rank
@@ -82,22 +84,26 @@ def extra_allowed(spec: MemberSpec, open_keys: int, count: int) -> bool:
 def after_member(spec: MemberSpec, open_keys: int, count: int) -> Expr:
     """What may follow a member: the separator and one more, or the end of the object."""
     more = seq(spec.separator, keys_node(spec, open_keys, count))
-    done = not open_keys & spec.required_keys and count >= spec.lo
+    return alt(more, spec.close) if is_done(spec, open_keys, count) else more
+
+
+def is_done(spec: MemberSpec, open_keys: int, count: int) -> bool:
+    """Whether the object may end after so many members, with these keys left open."""
     if spec.n_duties:
-        done = member_steps.is_done(spec, open_keys, count)
-    return alt(more, spec.close) if done else more
+        return member_steps.is_done(spec, open_keys, count)
+    return not open_keys & spec.required_keys and count >= spec.lo
 
 
 def after_key(spec: MemberSpec, open_keys: int, count: int, rank: int) -> tuple[Expr, ...]:
     """The frames after the key with this rank was written in full."""
     member = spec.by_rank(rank)
-    return frames_of(member.rest, after_member(spec, _open_after(spec, open_keys, rank), count + 1))
+    return frames_of(member.rest, after_member(spec, open_after(spec, open_keys, rank), count + 1))
 
 
 def after_extra(spec: MemberSpec, open_keys: int, count: int) -> tuple[Expr, ...]:
     """The frames after an undeclared key was written in full."""
     assert spec.extra_rest is not None
-    return frames_of(spec.extra_rest, after_member(spec, 0 if spec.ordered else open_keys, count + 1))
+    return frames_of(spec.extra_rest, after_member(spec, open_after(spec, open_keys, len(spec.members)), count + 1))
 
 
 def extra_state(spec: MemberSpec, position: int) -> Expr:
@@ -117,6 +123,24 @@ def plain_extra_state(spec: MemberSpec, position: int) -> Expr:
         assert spec.extra_key is not None
         spec.plain_states.update(walk_keys(spec, _without_exclusion(spec)))
     return spec.plain_states.get(position, EMPTY)
+
+
+def inside_keys(spec: MemberSpec) -> Expr | None:
+    """The one state of undeclared keys at all places inside declared ones, where that is easily told.
+
+    So it is where a key may go on in any way after its first byte, as in JSON, and no declared key has a byte that does
+    otherwise (an escape, say). Finitely many declared keys never exhaust what may follow.
+    """
+    from .derivatives import heads
+
+    whole = _without_exclusion(spec)
+    if len(spec.nodes[0].children) != 1 or not whole.plain:
+        return None
+    first = next(iter(spec.nodes[0].children))
+    inside = next((after for mask, after in heads(whole) if mask >> first & 1), EMPTY)
+    own = next((mask for mask, after in heads(inside) if after is inside), 0)
+    used = set(b"".join(member.text[1:-1] for member in spec.members))
+    return inside if used and all(own >> byte & 1 for byte in used) else None
 
 
 def _without_exclusion(spec: MemberSpec) -> Expr:
@@ -225,10 +249,13 @@ __all__ = [
     "clauses",
     "extra_allowed",
     "extra_state",
+    "inside_keys",
+    "is_done",
     "is_whole",
     "key_moves",
     "keys_node",
     "may_be_empty",
+    "open_after",
     "open_ways",
     "plain_extra_state",
     "start_members",

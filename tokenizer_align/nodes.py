@@ -77,13 +77,14 @@ class Expr:
 class Rule:
     """A named, possibly recursive sub-language; its body may be a thunk that is evaluated when first needed."""
 
-    __slots__ = ("__weakref__", "_body", "_thunk", "name", "node")
+    __slots__ = ("__weakref__", "_body", "_thunk", "is_checked", "name", "node")
 
     def __init__(self, name: str, body: Expr | None = None) -> None:
         self.name = name
         self._body = body
         self._thunk: Callable[[], Expr] | None = None
         self.node: weakref.ref[Expr] | None = None
+        self.is_checked = False  # it does not refer to itself before reading anything
 
     def define(self, body: Expr | Callable[[], Expr]) -> Rule:
         """Give the rule its body, now or as a thunk. Returns the rule."""
@@ -92,6 +93,11 @@ class Rule:
         else:
             self._thunk = body
         return self
+
+    @property
+    def is_made(self) -> bool:
+        """Whether the body is there without any work."""
+        return self._body is not None
 
     @property
     def body(self) -> Expr:

@@ -17,7 +17,7 @@ from .canonical.laws import CanonicalCompiled
 from .canonical.rules import TokenizationRules
 from .compiled import Compiled
 from .engine import Engine
-from .expressions import byte_set, lit, seq, star
+from .expressions import both, byte_set, lit, neg, repeat, seq, star
 from .vocabulary import Vocabulary
 
 _logger = logging.getLogger(__name__)
@@ -59,6 +59,14 @@ def _run_all() -> None:
     compiled.fill([compiled.matcher()], np.zeros((1, compiled.n_words), np.uint32))
     _run(compiled)
     _run(CanonicalCompiled(text, vocabulary, engine, survival_for(engine)))
+    letters = byte_set(range(48, 123))
+    for expr in (
+        seq(lit(b"{"), repeat(letters, 1, 2), lit(b"}")),
+        seq(lit(b"{"), both(seq(star(letters), lit(b'"')), neg(lit(b'ab"')))),
+    ):
+        matcher = Compiled(expr, vocabulary, engine=engine).matcher()
+        matcher.advance(ord("{"))
+        matcher.mask()
 
 
 def _run(compiled: Compiled) -> None:

@@ -16,14 +16,9 @@ from tokenizer_align.tables import Tables
 Head = tuple[int, int]
 
 
-def resolve(tables: Tables, code: int) -> int:
-    while 0 <= code < k.LIT_BASE and tables.state_kind.array[code] == k.ALIAS:
-        code = int(tables.state_row.array[code])
-    return code
-
-
 def close_heads(tables: Tables, heads: list[Head]) -> list[Head]:
-    """The heads and all that lies below frames that may end, without finished frames; one head for each code."""
+    """The heads, what aliases and sequences stand for, and all that lies below frames that may end, without finished
+    frames; one head for each code."""
     found: dict[int, int] = {}
     work = list(heads)
     while work:
@@ -32,14 +27,37 @@ def close_heads(tables: Tables, heads: list[Head]) -> list[Head]:
         if found.get(code) == joined:
             continue
         found[code] = joined
-        if 0 <= code < k.LIT_BASE and tables.state_nullable.array[code] == 1:
+        if not 0 <= code < k.LIT_BASE:
+            continue
+        if tables.state_kind.array[code] >= k.ALIAS:
+            work += _stands_for(tables, code, joined)
+        elif tables.state_nullable.array[code] == 1:
             work += [
-                (k.ACCEPT, -1)
-                if member < 0
-                else (resolve(tables, int(tables.cell_state[member])), int(tables.cell_parent[member]))
+                (k.ACCEPT, -1) if member < 0 else (int(tables.cell_state[member]), int(tables.cell_parent[member]))
                 for member in members(tables, joined)
             ]
-    return [head for head in found.items() if head[0] != k.EPSILON_STATE]
+    return [(code, stack) for code, stack in found.items() if not _is_dropped(tables, code)]
+
+
+def _is_dropped(tables: Tables, code: int) -> bool:
+    return code == k.EPSILON_STATE or (0 <= code < k.LIT_BASE and tables.state_kind.array[code] >= k.ALIAS)
+
+
+def _stands_for(tables: Tables, code: int, stack: int) -> list[Head]:
+    """The heads that an alias, a sequence or a choice of sequences stands for."""
+    kind, at = int(tables.state_kind.array[code]), int(tables.state_row.array[code])
+    if kind == k.ALIAS:
+        return [(at, stack)]
+    seqs, found = tables.seqs.array.tolist(), []
+    n_choices, at = (seqs[at], at + 1) if kind == k.CHOICES else (1, at)
+    for _ in range(n_choices):
+        top, *below = seqs[at + 1 : at + 1 + seqs[at]]
+        cell = stack
+        for state in reversed(below):
+            cell = push(tables, state, cell)
+        found.append((top, cell))
+        at += 1 + seqs[at]
+    return found
 
 
 def members(tables: Tables, stack: int) -> list[int]:
@@ -71,9 +89,9 @@ def join_stacks(tables: Tables, a: int, b: int) -> int:
 def push(tables: Tables, state: int, parent: int) -> int:
     """The cell (state, parent), by linear search; made where it is new."""
     n = int(tables.counts.array[0])
-    for cell in range(n):
-        if tables.cell_state[cell] == state and tables.cell_parent[cell] == parent:
-            return cell
+    found = np.flatnonzero((tables.cell_state[:n] == state) & (tables.cell_parent[:n] == parent))
+    if len(found):
+        return int(found[0])
     return int(k.push_cell(tables.ctx, np.int64(state), np.int64(parent)))
 
 
@@ -111,7 +129,7 @@ def emit(tables: Tables, head: Head, byte: int) -> list[Head]:
         size = seqs[at]
         cell = stack
         for state in reversed(seqs[at + 2 : at + 1 + size]):
-            cell = push(tables, resolve(tables, state), cell)
+            cell = push(tables, state, cell)
         result.append((seqs[at + 1], cell))
         at += 1 + size
     return result
@@ -128,8 +146,8 @@ def _emit_key(tables: Tables, code: int, stack: int, byte: int) -> list[Head]:
         lo, hi, ends = (int(pool.array[child]) for pool in (tables.key_lo, tables.key_hi, tables.key_ends))
         is_open = bool(allowed & ((1 << hi) - (1 << lo)))
         if ends >= 0:
-            rest = resolve(tables, int(tables.key_rests.array[first_rest + ends]))
-            return [(rest, push(tables, resolve(tables, after + ends), stack))] if is_open else []
+            rest = int(tables.key_rests.array[first_rest + ends])
+            return [(rest, push(tables, after + ends, stack))] if is_open else []
         goes_on = is_open or (extra and tables.key_extra.array[child] >= 0)
         return [(code - node + (child - root), stack)] if goes_on else []
     state = int(tables.key_extra.array[root + node]) if extra else -1
@@ -141,7 +159,7 @@ def _emit_key(tables: Tables, code: int, stack: int, byte: int) -> list[Head]:
         target = int(tables.rows.array[int(tables.state_row.array[state]) * 256 + byte])
     if target == k.DEAD:
         return []
-    below = resolve(tables, after + n_keys)
+    below = after + n_keys
     return [(below, stack)] if target == k.EPSILON_STATE else [(target, push(tables, below, stack))]
 
 
@@ -262,3 +280,36 @@ def build_all(engine: Engine, heads: Heads, text: bytes) -> None:
         if data:
             engine.run(here, np.frombuffer(data, np.uint8))
     engine.mask(here)
+
+
+Counts = dict[int, int]  # token id -> items begun
+
+
+def walk_counted(tables: Tables, start: int, state: int, opening: int) -> tuple[Counts, Counts, dict[int, int]] | None:
+    """Items begun by tokens below a trie node that end in the items of `item* tail`, and in the tail; the nodes where
+    the frame may end with theirs. None for a frame that pushes."""
+    inside: Counts = {}
+    in_tail: Counts = {}
+    exits: dict[int, int] = {}
+    work = [(start, state, 0, False)]
+    while work:
+        node, code, count, is_tail = work.pop()
+        child = node + 1
+        while child < tables.trie_end.array[node]:
+            byte = int(tables.trie_byte.array[child])
+            for target, stack in emit(tables, (code, -1), byte):
+                if stack >= 0:
+                    return None
+                n, after_tail = count, is_tail
+                if code == state and not is_tail:
+                    after_tail = not opening >> byte & 1
+                    n += not after_tail
+                first, last = tables.trie_token_start.array[child : child + 2].tolist()
+                for token in tables.trie_token_ids.array[first:last].tolist():
+                    (in_tail if after_tail else inside)[token] = n
+                if tables.trie_end.array[child] > child + 1:
+                    if target < k.LIT_BASE and tables.state_nullable.array[target] == 1:
+                        exits[child] = n
+                    work.append((child, target, n, after_tail))
+            child = int(tables.trie_end.array[child])
+    return inside, in_tail, exits

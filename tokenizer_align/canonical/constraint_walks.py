@@ -131,7 +131,8 @@ class ConstraintWalks:
                 found = self._slacks.get(code)
                 if found is None:
                     automaton = self.engine.automaton
-                    expr = automaton.exprs[code]
+                    count = automaton.count_at.get(code)
+                    expr = automaton.exprs[code] if count is None else count.expr
                     bytes_alike = None if expr is None else slack(expr, automaton.longest_token)
                     found = self._slacks[code] = automaton.longest_token if bytes_alike is None else bytes_alike
                 least = min(least, found)

@@ -1,0 +1,81 @@
+"""Alternatives that one byte leads to: stacks of frames, topmost first, taken apart and joined where that is cheap.
+
+A sequence that holds a call becomes one frame a part (`split_frames`): what follows a shared frame then needs no state
+of its own for every place where the frame is used. Alternatives that differ in one call-free frame become one, whose
+frame is the union: a deterministic automaton there. Others stay apart and run side by side.
+"""
+
+from __future__ import annotations
+
+from .expressions import EPSILON, K_CALL, K_SEQ, Expr, alt, seq, seq_parts
+
+Frames = tuple[Expr, ...]
+
+
+def split_frames(expr: Expr) -> Frames:
+    """The frames that an expression stands for: its calls one by one, what lies between them as it is.
+
+    >>> from .expressions import Rule, byte_set, call, lit, star
+    >>> rule = Rule("item", star(byte_set(b"a")))
+    >>> split_frames(seq(lit(b"["), call(rule), lit(b"]")))
+    ([b'['], <item>, [b']'])
+    """
+    if not expr.has_call or expr.kind != K_SEQ:
+        return (expr,)
+    found: list[Expr] = []
+    plain: list[Expr] = []
+    for part in seq_parts(expr):
+        if part.has_call:
+            if plain:
+                found.append(seq(*plain))
+                plain = []
+            found.append(part)
+        else:
+            plain.append(part)
+    if plain:
+        found.append(seq(*plain))
+    return tuple(found)
+
+
+def known_body(expr: Expr) -> Expr:
+    """What a call stands for, as far as rules were already made: so that equal languages share their states."""
+    seen = 0
+    while expr.kind == K_CALL and expr.data.is_made and seen < 100:  # a rule that is only itself is refused elsewhere
+        expr, seen = expr.data.body, seen + 1
+    return expr
+
+
+def flatten(frames: Frames) -> Frames:
+    """A stack of frames with its sequences taken apart."""
+    if any(frame.kind == K_SEQ and frame.has_call for frame in frames):
+        return tuple(part for frame in frames for part in split_frames(frame))
+    return frames
+
+
+def merge(choices: tuple[Frames, ...]) -> list[Frames]:
+    """Alternatives that differ in one call-free frame only, at the top or at the bottom, become one."""
+    found = list(dict.fromkeys(choices))
+    if len(found) > 1:
+        found = _join(found, 0)
+    if len(found) > 1:
+        found = _join(found, -1)
+    return found
+
+
+def _join(choices: list[Frames], place: int) -> list[Frames]:
+    """Join those that are equal without the frame at this place; no frames at all are the frame EPSILON."""
+    groups: dict[Frames, list[Expr]] = {}
+    apart: list[Frames] = []
+    for frames in choices:
+        frame = frames[place] if frames else EPSILON
+        if frame.has_call:
+            apart.append(frames)
+        else:
+            groups.setdefault(frames[1:] if place == 0 else frames[:-1], []).append(frame)
+    if len(groups) + len(apart) == len(choices):
+        return choices
+    for others, several in groups.items():
+        joined = alt(*several) if len(several) > 1 else several[0]
+        own = () if joined is EPSILON else (joined,)
+        apart.append((*own, *others) if place == 0 else (*others, *own))
+    return apart
