@@ -170,6 +170,27 @@ def test_schema_files_hold_json_objects(tmp_path: Path) -> None:
             load_schema(str(tmp_path / name))
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [('{"type": "string", "type": "null"}', "stands twice"), ("[" * 100_000, "nested"), ('{"minimum": NaN}', "NaN")],
+)
+def test_schema_files_are_read_as_schemas_in_code_are(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "schema.json"
+    path.write_text(text)
+    with pytest.raises(NotFound, match=message):
+        load_schema(str(path))
+    path.write_text('\ufeff{"type": "number", "multipleOf": 0.1}', encoding="utf-8")
+    assert str(load_schema(str(path))["multipleOf"]) == "0.1"
+
+
+def test_check_names_a_misspelt_keyword_once(tmp_path: Path) -> None:
+    path = tmp_path / "schema.json"
+    path.write_text('{"type": "string", "minlength": 3}')
+    code = f"import sys; sys.argv[1:] = ['check', {str(path)!r}]; from domino_py.cli import main; main()"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.stdout + done.stderr).count("minlength") == 2  # in its message, and in its pointer
+
+
 def test_errors_are_one_line_and_exit_code_2() -> None:
     code = "from domino_py.cli import main; main()"
     call = [sys.executable, "-c", code, "check", "none.json"]

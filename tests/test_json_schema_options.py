@@ -136,3 +136,34 @@ def test_an_unknown_option_is_refused_with_the_nearest_name() -> None:
         with pytest.raises(InvalidOption) as raised:
             call()
         assert raised.value.name == name and raised.value.nearest == nearest
+
+
+@pytest.mark.parametrize(
+    ("schema", "pointers"),
+    [
+        ({"properties": {"a": {"type": "integer", "multipleOf": 1013}}}, ["/properties/a/multipleOf"]),
+        ({"allOf": [{"multipleOf": 997}, {"multipleOf": 991}]}, ["/allOf/0/multipleOf", "/allOf/1/multipleOf"]),
+        ({"contains": {"type": "integer"}, "minContains": 10**12}, ["/contains"]),
+        ({"type": "number", "multipleOf": 1e300}, ["/multipleOf"]),
+    ],
+)
+def test_what_is_too_much_only_together_names_its_keywords_and_can_be_ignored(
+    schema: dict[str, Any], pointers: list[str]
+) -> None:
+    with pytest.raises(UnsupportedSchema) as error:
+        json_schema(schema)
+    assert [problem.pointer for problem in error.value.problems] == pointers
+    assert all(len(problem.message) < 150 for problem in error.value.problems)
+    ignoring = json_schema(schema, on_unsupported="ignore")
+    assert [problem.pointer for problem in ignoring.ignored] == pointers
+
+
+def test_arrays_of_arrays_that_must_differ_are_built() -> None:
+    """Counting the values of such arrays once ended in an IndexError."""
+    arrays = json_schema({"type": "array", "uniqueItems": True, "minItems": 2, "items": {"type": "array"}})
+    assert arrays.matches("[[],[1]]") and not arrays.matches("[[],[]]")
+
+
+def test_a_wrong_fragment_of_a_known_document_points_at_nothing() -> None:
+    with pytest.raises(UnsupportedSchema, match="points at nothing"):
+        json_schema({"$ref": "http://x/y#/$defs/q"}, registry={"http://x/y": {"$defs": {}}})

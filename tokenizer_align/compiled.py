@@ -213,6 +213,8 @@ class Compiled:
             heads = here.heads
             if isinstance(heads, Tracked) and self.vocabulary.is_atomic:
                 known = self.engine.unique_plans.lengths(heads, mask, tokens)
+            elif self.is_one_walk:
+                known = self._shared_lengths(here, plan, tokens)
         known.pop(plan[0] if plan else -1, None)
         for token in tokens:
             if token not in self.eos_token_ids:
@@ -223,6 +225,17 @@ class Compiled:
                 if n > n_tokens - 1:
                     mask[token >> 5] &= ~np.uint32(1 << (token & 31))
         return mask
+
+    def _shared_lengths(self, here: Configuration, plan: tuple[int, ...], tokens: list[int]) -> dict[int, int]:
+        """How many tokens complete the text after these, as far as many lead to the same place; the lock is held."""
+        groups, _ = self.engine.token_ends.ends(here.heads, tokens, self.engine.live_bytes)
+        known: dict[int, int] = {}
+        for group in groups:
+            token = next((token for token in group if token not in plan[:1]), None)
+            rest = None if token is None else self.plan_after(here, plan, token)
+            if rest is not None:
+                known |= dict.fromkeys(group, len(rest))
+        return known
 
     def plan_after(self, here: Configuration, plan: tuple[int, ...], token_id: int) -> tuple[int, ...] | None:
         """The plan after a token: the rest of `plan` along it, else the new configuration's own; None if illegal.

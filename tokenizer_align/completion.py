@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from . import kernels as k
 from .engine import Engine, Heads
 from .shortest import shortest
-from .unique_completion import complete
 from .unique_runs import groups_of
+from .unique_shared import shared_completion
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ def shortest_text(engine: Engine, heads: Heads) -> bytes | None:
     with engine.lock:
         if not engine.automaton.anchors:
             return shortest_of_automaton(engine, heads)
-        return complete(engine.unique, groups_of(heads), lambda here: shortest_of_automaton(engine, here))
+        return shared_completion(engine.unique, groups_of(heads))
 
 
 def shortest_of_automaton(engine: Engine, heads: Heads) -> bytes | None:

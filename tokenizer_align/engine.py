@@ -27,6 +27,7 @@ from .memos import make_memo
 from .project import Projection
 from .shared_walks import SharedWalks
 from .tables import Tables
+from .token_ends import TokenEnds
 from .trie import Trie
 from .unique_masks import UniqueMasks
 from .unique_plans import UniquePlans
@@ -65,9 +66,8 @@ class Engine:
         self._n_kept_bytes = self._n_state_bytes = self._n_needed_bytes = 0
         self.n_words = (vocabulary.n_rows + 31) // 32
         self.lock = threading.RLock()
-        self._users = Held()
-        self._n_unfinished = 0
-        self.counters = Counters()
+        self._users, self._n_unfinished = Held(), 0
+        self.counters, self.token_ends = Counters(), TokenEnds(self)
         self.tables = Tables(self.n_words)
         self.walkers = Walkers(self.lock)
         self.end_ids = np.array(vocabulary.eos_token_ids, np.int32)

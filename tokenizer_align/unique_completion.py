@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from . import kernels as k
 from .shortest import byte_order
+from .unique_masks import next_bytes
 from .unique_runs import Group, UniqueRuns, is_at_risk
 
 if TYPE_CHECKING:
@@ -23,6 +24,8 @@ MAX_PARTS = 100_000  # parts of one text that must be other ones than the shorte
 MAX_PLACES = 3_000  # looked at for one way out
 MAX_NEAR = 300  # where there is another way
 MAX_SHORTER = 300  # looked at for a shorter text than greed finds
+
+_MARKS = sum(1 << byte for byte in b'"\\,:[]{}')
 
 Shortest = Callable[["Heads"], bytes | None]
 
@@ -56,7 +59,10 @@ def _shorter(runs: UniqueRuns, groups: tuple[Group, ...], shortest: Shortest, be
         _, _, text, here = heappop(work)
         if is_whole((here,)):
             return text
+        telling = telling_bytes(here)
         for byte in byte_order(runs.live_bytes(here[0])):
+            if not telling >> byte & 1 and (here, runs.after_byte(here[0], byte)) in seen:
+                continue
             for after in runs.run_groups((here,), bytes([byte])):
                 key = after if is_at_risk(after[1]) else (here, after[0])
                 if key not in seen:
@@ -83,6 +89,14 @@ def _complete(runs: UniqueRuns, group: Group, shortest: Shortest) -> bytes | Non
         taken, group = min(ways, key=lambda one: len(one[0]) + len(shortest(one[1][0]) or b""))
         out += taken
     return None
+
+
+def telling_bytes(group: Group) -> int:
+    """The bytes behind which it may matter which of them came; others that lead to the same heads are alike.
+
+    A 256-bit mask: those that spell on towards a part that came, and those that begin and end parts.
+    """
+    return next_bytes(group[1]) | _MARKS
 
 
 def is_whole(groups: tuple[Group, ...]) -> bool:
@@ -118,7 +132,10 @@ def _way_out(runs: UniqueRuns, start: Group, shortest: Shortest, n_places: int) 
             if least is None or (best is not None and len(text) + len(least) >= best[0]):
                 continue
             tried: set[Heads] = set()
+            telling = telling_bytes(here)
             for byte in byte_order(runs.live_bytes(here[0])):
+                if not telling >> byte & 1 and runs.after_byte(here[0], byte) in tried:
+                    continue
                 for after in runs.run_groups((here,), bytes([byte])):
                     longer = text + bytes([byte])
                     if is_at_risk(after[1]):

@@ -7,25 +7,20 @@ string share one plan, made as if the string were like no other.
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import numpy as np
-import numpy.typing as npt
-
-from .partial_json import Mode, Value, string_bytes
+from .partial_json import Mode
 from .unique import Level
-from .unique_completion import complete
 from .unique_rooms import bare
-from .unique_runs import BRACKETS, Group, Levels, Tracked, is_at_risk, read_levels
+from .unique_runs import BRACKET_BITS, BRACKETS, Group, Levels, Tracked, is_at_risk, read_levels
+from .unique_shared import UNLIKE, kept_completion
 
 if TYPE_CHECKING:
     from .engine import Engine, Heads, Mask
 
-ASK, UNKNOWN = -2, -1
-MAX_KEPT = 16  # arrays of int32[n_rows]
-_UNLIKE = b"\xff"  # is no UTF-8: the beginning of a string that is like no other
+ASK = -2
+_ENDS = frozenset(b'"\\[]{}')
 
 
 class UniquePlans:
@@ -33,7 +28,6 @@ class UniquePlans:
 
     def __init__(self, engine: Engine) -> None:
         self.engine, self.runs, self.masks = engine, engine.unique, engine.unique_masks
-        self._kept: OrderedDict[Heads, npt.NDArray[np.int32]] = OrderedDict()
         self._inert: dict[Heads, int] = {}
 
     def lengths(self, heads: Tracked, row: Mask, tokens: list[int]) -> dict[int, int]:
@@ -41,22 +35,15 @@ class UniquePlans:
         if len(heads.groups) > 1:
             return {}
         group = heads.groups[0]
-        known = self._kept.get(group[0])
-        if known is None:
-            known = self._kept[group[0]] = np.full(self.engine.vocabulary.n_rows, UNKNOWN, np.int32)
-            if len(self._kept) > MAX_KEPT:
-                self._kept.popitem(last=False)
         special = set(self.masks.joints(group, row))
         if is_at_risk(group[1]):
             special.update(self.masks.following_tokens(group, row))
+        tokens = [token for token in tokens if token not in special]
         found: dict[int, int] = {}
-        shared: dict[Heads, tuple[int, frozenset[Value]]] = {}
-        for token in tokens:
-            n = int(known[token])
-            if n == UNKNOWN:
-                n = known[token] = self._of_automaton(group, token)
-            if token not in special and (n >= 0 or (n := self._unlike(group, token, shared)) >= 0):
-                found[token] = n
+        together, alone = self.engine.token_ends.ends(group[0], tokens, self.runs.live_bytes, BRACKET_BITS)
+        for ids in (*together, *([token] for token in alone)):
+            n = self._of_automaton(group, ids[0])
+            found |= dict.fromkeys(ids, n) if n >= 0 else self._unlike(group, ids)
         return found
 
     def _of_automaton(self, group: Group, token: int) -> int:
@@ -64,7 +51,7 @@ class UniquePlans:
         data = self.engine.vocabulary.token_bytes[token] or b""
         if not BRACKETS.isdisjoint(data):
             return ASK
-        heads = self.engine.run_plain(group[0], np.frombuffer(data, np.uint8))
+        heads = self.masks.run(group[0], token)
         found = self._inert.get(heads)
         if found is None:
             if len(self._inert) > 4_096:
@@ -86,28 +73,23 @@ class UniquePlans:
         plan = None if text is None else self.engine.fewest_tokens(text)
         return ASK if plan is None else len(plan)
 
-    def _unlike(self, group: Group, token: int, shared: dict[Heads, tuple[int, frozenset[Value]]]) -> int:
-        """The plan that tokens in the middle of a string share; ASK where the string is like one of the plan's."""
-        item, data = group[1][-1].item, self.engine.vocabulary.token_bytes[token] or b""
-        if item is None or item.mode is not Mode.STRING or b"\\" in item.text + data or b'"' in data:
-            return ASK
-        heads = self.masks.run(group[0], token)
-        if heads not in shared:
-            levels = tuple(_unlike_level(level) for level in group[1])
-            text = complete(self.runs, ((heads, levels),), self.runs.shortest)
-            plan = None if text is None else self.engine.fewest_tokens(text)
-            shared[heads] = ASK if plan is None else len(plan), self._values(heads, levels, text or b"")
-        n, values = shared[heads]
-        return ASK if ("s", string_bytes(item.text + data)) in values else n
-
-    def _values(self, heads: Heads, levels: Levels, text: bytes) -> frozenset[Value]:
-        """The values of the parts that a text writes."""
-        found: frozenset[Value] = frozenset()
-        groups: tuple[Group, ...] = ((heads, levels),)
-        for at in range(len(text)):
-            groups = self.runs.run_groups(groups, text[at : at + 1])
-            found = found.union(*(level.used for _, here in groups for level in here))
-        return found
+    def _unlike(self, group: Group, ids: list[int]) -> dict[int, int]:
+        """The plan that tokens in the middle of a string share; without those that make it like one of the plan's."""
+        item, data = group[1][-1].item, self.engine.vocabulary.token_bytes
+        if item is None or item.mode not in (Mode.STRING, Mode.KEY) or b"\\" in item.text:
+            return {}
+        ids = [token for token in ids if _ENDS.isdisjoint(data[token] or b"")]
+        if not ids:
+            return {}
+        levels = tuple(_unlike_level(level) for level in group[1])
+        here = self.masks.run(group[0], ids[0]), levels
+        text, values = kept_completion(self.runs, here)
+        plan = None if text is None else self.engine.fewest_tokens(text)
+        if plan is None:
+            return {}
+        n = len(item.text)
+        like = {value[n:] for kind, value in values if kind == "s" and value.startswith(item.text)}
+        return {token: len(plan) for token in ids if data[token] not in like}
 
 
 def _begins_part(before: Levels, after: Levels) -> bool:
@@ -120,6 +102,6 @@ def _begins_part(before: Levels, after: Levels) -> bool:
 
 def _unlike_level(level: Level) -> Level:
     item = level.item
-    if item is not None and item.mode is Mode.STRING:
-        item = replace(item, text=_UNLIKE)
+    if item is not None and item.mode in (Mode.STRING, Mode.KEY):
+        item = replace(item, text=UNLIKE)
     return replace(level, item=item, rivals=())

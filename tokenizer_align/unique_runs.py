@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from . import kernels as k
-from .partial_json import Container, Mode
+from .partial_json import Container, Mode, Value
 from .shortest import byte_order
 from .unique import Level, first_level, read_level
 from .unique_counts import ValueCounts
@@ -123,6 +123,9 @@ class UniqueRuns:
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
         self._live: dict[Heads, int] = {}
+        self._after: dict[tuple[Heads, int], Heads] = {}
+        self.completions: dict[Group, tuple[bytes | None, frozenset[Value]]] = {}  # of `unique_shared`
+        self._shortest: dict[Heads, bytes | None] = {}
         self.rooms, self.counts = Rooms(self), ValueCounts(self)
         self.n_undecided = 0  # places that count as dead since it is too hard to decide
 
@@ -140,7 +143,12 @@ class UniqueRuns:
             for heads, levels in groups:
                 after_levels = read_levels(levels, piece)
                 if after_levels is not None:
-                    after = self.engine.run_plain(heads, np.frombuffer(piece, np.uint8))
+                    one_byte = len(piece) == 1
+                    after = (
+                        self.after_byte(heads, piece[0])
+                        if one_byte
+                        else self.engine.run_plain(heads, np.frombuffer(piece, np.uint8))
+                    )
                     self._place(found, after, after_levels, piece[-1] in BRACKETS)
             groups = tuple((tuple(sorted(set(heads))), levels) for heads, levels in found)
         return groups
@@ -220,6 +228,15 @@ class UniqueRuns:
                 return True
         return False
 
+    def after_byte(self, heads: Heads, byte: int) -> Heads:
+        """The plain heads after one byte, anchors being brackets; kept."""
+        found = self._after.get((heads, byte))
+        if found is None:
+            if len(self._after) >= MAX_KEPT:
+                self._after.clear()
+            found = self._after[heads, byte] = self.engine.run_plain(heads, np.array([byte], np.uint8))
+        return found
+
     def live_bytes(self, heads: Heads) -> int:
         """The bytes that plain heads can read, as a 256-bit mask; kept."""
         found = self._live.get(heads)
@@ -230,10 +247,15 @@ class UniqueRuns:
         return found
 
     def shortest(self, heads: Heads) -> bytes | None:
-        """The shortest text that completes plain heads, equal parts or not."""
+        """The shortest text that completes plain heads, equal parts or not; kept."""
         from .completion import shortest_of_automaton
 
-        return shortest_of_automaton(self.engine, heads)
+        found = self._shortest.get(heads, b"?")
+        if found == b"?":
+            if len(self._shortest) >= MAX_KEPT:
+                self._shortest.clear()
+            found = self._shortest[heads] = shortest_of_automaton(self.engine, heads)
+        return found
 
     def open_bytes(self, heads: Heads) -> int:
         """Which bytes may come next, as a 256-bit mask."""

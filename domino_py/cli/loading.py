@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-import json
 import sys
 from pathlib import Path
 from typing import Any
 
-from tokenizer_align.errors import DominoError
+from tokenizer_align.errors import DominoError, UnsupportedSchema
 
 DTYPES = ("auto", "float32", "bfloat16", "float16")
 
@@ -76,14 +75,19 @@ def load_grammar(name: str, syntax: str | None) -> Any:
 
 
 def _schema_of_file(path: Path) -> Any:
+    """A schema as `json_schema` would read the text: decimals exact, keys unique. A byte order mark is skipped."""
+    from domino_py.constraints.schema_source import kind_of, read_source
+
     try:
-        schema = json.loads(path.read_text(encoding="utf-8"))
+        schema = read_source(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise NotFound(f"{path}: {error.strerror or error}.") from error
-    except ValueError as error:
-        raise NotFound(f"{path}: not JSON ({error}).") from error
+    except UnicodeDecodeError as error:
+        raise NotFound(f"{path}: not UTF-8 ({error.reason} at byte {error.start}).") from error
+    except UnsupportedSchema as error:
+        raise NotFound(f"{path}: {'; '.join(problem.message for problem in error.problems)}.") from None
     if not isinstance(schema, dict | bool):
-        raise NotFound(f"{path}: a JSON Schema is an object or true or false, not {type(schema).__name__}.")
+        raise NotFound(f"{path}: a JSON Schema is an object or true or false, not {kind_of(schema)}.")
     return schema
 
 

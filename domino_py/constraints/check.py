@@ -12,7 +12,7 @@ from .schema import check_options, checked_shape, make_compiler, read_document
 from .schema_compile import SchemaCompiler
 from .schema_dialect import strict_problems
 from .schema_limits import time_limit
-from .schema_lint import findings
+from .schema_lint import findings, unlogged
 from .schema_source import canonical_source
 from .schema_support import find_support
 
@@ -77,7 +77,7 @@ def _check_schema(constraint: Constraint) -> list[Problem]:
 def _find_contradictions(constraint: Constraint, compiler: SchemaCompiler) -> list[Problem]:
     """Build everything: what can never be satisfied is an error at the root and a warning below."""
     try:
-        with time_limit():
+        with time_limit(), unlogged():
             constraint.validate()
             compiler.build_ahead()
     except (UnsupportedSchema, EmptyLanguage) as error:

@@ -82,9 +82,14 @@ def _unlisted(bounds: Bounds, step: Fraction, digits: Digits, is_integer: bool, 
         base = number_range(bounds, digits, is_integer)
     base = both(base, seq(optional(MINUS), _with_endings(tail, decimals, endings)))
     if rest > MAX_MODULUS:
-        raise TooComplex(f"multiples of {step}: remainders by more than {MAX_MODULUS:,} are not supported")
+        raise TooComplex(f"multiples of {_shown(step)}: remainders by more than {MAX_MODULUS:,} are not supported")
     found = base if rest == 1 else _with_remainder(base, rest)
     return with_zeros(found) if by_value and is_integer else found
+
+
+def _shown(step: Fraction) -> str:
+    text = str(step)
+    return text if len(text) <= 40 else f"{Decimal(step.numerator) / Decimal(step.denominator):.6g}"
 
 
 def common_multiple(divisors: Iterable[Decimal]) -> Fraction:
@@ -146,7 +151,7 @@ def _with_endings(step: Fraction, decimals: int, length: int) -> Expr:
     """Decimals without a sign whose first `decimals` places are a multiple of `step`, and all further places zero."""
     scaled = step * 10**decimals
     if length > 60 or 10**length // scaled > MAX_ENDINGS * 10:
-        raise TooComplex(f"multiples of {step}: more than {MAX_ENDINGS * 10:,} possible endings")
+        raise TooComplex(f"multiples of {_shown(step)}: more than {MAX_ENDINGS * 10:,} possible endings")
     parts = []
     for value in range(0, 10**length, int(scaled)):
         ending = str(value).rjust(length, "0") if length else ""

@@ -23,10 +23,10 @@ from .schema_dialect import OPENAPI_DRAFT, adapter, strict_problems
 from .schema_document import Document
 from .schema_dynamic import original
 from .schema_enough import lacks_values
-from .schema_ignore import dropped_keywords
+from .schema_ignore import dropped_keywords, with_keywords
 from .schema_keywords import DRAFTS
 from .schema_limits import time_limit
-from .schema_lint import misspelt
+from .schema_lint import log_misspelt
 from .schema_registry import collect_remotes
 from .schema_source import MAX_SHOWN, canonical_source, read_source
 from .schema_support import Support, find_support, shape_problems
@@ -151,17 +151,15 @@ def _build(constraint: Constraint) -> tuple[Expr, tuple[Problem, ...]]:
         except RecursionError:
             raise UnsupportedSchema([Problem("", None, "nested too deeply")]) from None
         except UnsupportedSchema as error:
-            if constraint.option("on_unsupported") != "ignore" or not all(p.keyword for p in error.problems):
+            found = with_keywords(compiler, error.problems) if constraint.option("on_unsupported") == "ignore" else None
+            if found is None:
                 raise
-            ignored += error.problems
-            compiler = make_compiler(
-                document, constraint, compiler.dropped | dropped_keywords(document, error.problems)
-            )
+            ignored += found
+            compiler = make_compiler(document, constraint, compiler.dropped | dropped_keywords(document, found))
     if not is_possible:
         found = list(compiler.contradictions.values())[:MAX_SHOWN]
         raise EmptyLanguage("no JSON value satisfies the schema" + (":" if found else ""), found)
-    for problem in misspelt(document):
-        logger.warning("%s", problem)
+    log_misspelt(document, logger)
     outer = compiler.style.outer
     return seq(outer, compiler.value([""]), outer), (*ignored, *compiler.narrowed)
 

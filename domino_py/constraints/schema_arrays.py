@@ -22,6 +22,7 @@ from .schema_claims import Atom, Claim, claims_of, fails, positives
 from .schema_distinct import ItemValues, item_values, separable_texts
 from .schema_enough import EnoughValues, not_enough
 from .schema_keywords import JSON_TYPES, as_whole
+from .schema_limits import IGNORE_HINT
 from .schema_overlap import are_disjoint
 from .schema_tallies import MAX_VALUES, Atoms, TalliedArray, Tally
 
@@ -235,8 +236,9 @@ def _tracked_items(request: ArrayRequest, tallies: list[Tally]) -> Expr:
         needs.append(enough.need(request.choices[-1], lo, lo - request.n_prefix))
     needs += [enough.need(choices, n) for tally in tallies for choices, n in _scarce_items(request, tally)]
     if len(tallies) > 1 or any(t.lo > 1 or (t.hi is not None and lo > t.lo) for t in tallies):
-        message = '"uniqueItems" is not supported beside so many items to be counted'
-        raise UnsupportedSchema([Problem(f"{pointer}/uniqueItems", "uniqueItems", message)])
+        message = '"uniqueItems" is not supported beside a "contains" of several items, unless the items are listed'
+        hint = f"Give the items an enum, or ask for one item that is contained. {IGNORE_HINT}"
+        raise UnsupportedSchema([Problem(f"{pointer}/uniqueItems", "uniqueItems", message, hint=hint)])
     if tallies or any(len(ways) > 1 for ways in request.choices):
         body = TalliedArray(compiler, pointer, request.choices, tallies, lo, hi, close=EPSILON).body()
     else:

@@ -27,6 +27,7 @@ from .schema_claims import positives as positive_atoms
 from .schema_document import Document
 from .schema_dynamic import original
 from .schema_keywords import JSON_TYPES
+from .schema_limits import IGNORE_HINT
 from .schema_logic import SchemaLogic
 from .schema_numbers import NumberSet, number_set
 from .schema_strings import StringSet, string_set
@@ -141,7 +142,7 @@ class SchemaCompiler(SchemaLogic):
             values = [None] if kind == "null" else [True, False]
             return any_of_values(self._not_excluded(values, atoms), self.style)
         if kind == "number":
-            return self.numbers(atoms).expression(self.style)
+            return self._number(atoms)
         if kind == "string":
             return self.strings(atoms).expression()
         build = array_expression if kind == "array" else object_expression
@@ -153,6 +154,18 @@ class SchemaCompiler(SchemaLogic):
     def numbers(self, atoms: Iterable[Atom]) -> NumberSet:
         holding, failing = self._split(atoms)
         return number_set(holding, self.document.draft, failing)
+
+    def _number(self, atoms: Iterable[Atom]) -> Expr:
+        """Raises UnsupportedSchema where divisors and bounds together are too much: the places of the divisors."""
+        try:
+            return self.numbers(atoms).expression(self.style)
+        except TooComplex as error:
+            named = [atom for atom in atoms if "multipleOf" in self.keywords(pointer_of(atom))]
+            places = dict.fromkeys(original(pointer_of(atom)) for atom in self.in_order(named))
+            problems = [Problem(f"{at}/multipleOf", "multipleOf", str(error), hint=IGNORE_HINT) for at in places]
+            if not problems:
+                raise
+            raise UnsupportedSchema(problems) from None
 
     def strings(self, atoms: Iterable[Atom]) -> StringSet:
         holding, failing = self._split(atoms)

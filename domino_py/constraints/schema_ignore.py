@@ -8,14 +8,20 @@ above it, which would see less.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from tokenizer_align.errors import Problem
 
 from .schema_claims import UNEVALUATED
+from .schema_compile import SchemaCompiler
 from .schema_document import Document
 from .schema_dynamic import original
 from .schema_keywords import known_keyword
 
+_HEAVY = (
+    *("not", "if", "oneOf", "anyOf", "contains", "uniqueItems", "unevaluatedItems", "unevaluatedProperties"),
+    *("patternProperties", "propertyNames", "minProperties", "maxProperties", "pattern", "format", "multipleOf"),
+)
 _ASKED_TO_FAIL = frozenset(("not", "if", "oneOf", "contains"))
 
 
@@ -32,6 +38,24 @@ def dropped_keywords(document: Document, problems: Sequence[Problem]) -> frozens
             found.add((pointer, "additionalProperties"))
     above = _stricter_without(document, {pointer for pointer, _ in found})
     return frozenset(found | {(original(pointer), name) for pointer, name in above})
+
+
+def with_keywords(compiler: SchemaCompiler, problems: Sequence[Problem]) -> list[Problem] | None:
+    """The problems, each at a keyword that can be left out; None where one has none.
+
+    What names no keyword is blamed on all those of its place that make combinations.
+    """
+    found = []
+    for problem in problems:
+        if problem.keyword:
+            found.append(problem)
+            continue
+        at = compiler.document.at.get(problem.pointer)
+        names = [name for name in _HEAVY if isinstance(at, dict) and name in compiler.keywords(problem.pointer)]
+        if not names:
+            return None
+        found += [replace(problem, pointer=f"{problem.pointer}/{name}", keyword=name) for name in names]
+    return found
 
 
 def _stricter_without(document: Document, pointers: Iterable[str]) -> set[tuple[str, str]]:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import difflib
+import logging
 from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import lru_cache
 from typing import Any
 
@@ -102,6 +105,25 @@ def _nearest(name: str, draft: int) -> str | None:
     folded = {other.lower().strip("$"): other for other in KEYWORDS if known_keyword(other, draft)}
     near = difflib.get_close_matches(name.lower().strip("$"), folded, n=1, cutoff=0.8)
     return folded[near[0]] if near else None
+
+
+_is_quiet: ContextVar[bool] = ContextVar("is_quiet", default=False)
+
+
+@contextmanager
+def unlogged() -> Iterator[None]:
+    """Inside the block no misspelt keyword is logged: they are listed otherwise."""
+    token = _is_quiet.set(True)
+    try:
+        yield
+    finally:
+        _is_quiet.reset(token)
+
+
+def log_misspelt(document: Document, logger: logging.Logger) -> None:
+    """Warn of misspelt keywords where a schema is used that may never have been checked."""
+    for problem in () if _is_quiet.get() else misspelt(document):
+        logger.warning("%s", problem)
 
 
 def misspelt(document: Document) -> list[Problem]:

@@ -37,13 +37,20 @@ def canonical_source(schema: Any) -> str:
     if isinstance(schema, str):
         schema = read_source(schema)
     if not isinstance(schema, dict | bool):
-        found = type(schema).__name__
-        raise UnsupportedSchema([Problem("", None, f"a schema is an object, true or false, and not a {found},")])
+        found = kind_of(schema)
+        raise UnsupportedSchema([Problem("", None, f"a schema is an object, true or false, and not {found},")])
     problems: list[Problem] = []
     text = _write(schema, "", 0, problems)
     if problems:
         raise UnsupportedSchema(problems[:MAX_SHOWN])
     return text
+
+
+def kind_of(value: Any) -> str:
+    """What a value is, with its article: "an array" or, where it is not of JSON, the name of its Python type."""
+    names = {list: "an array", tuple: "an array", str: "a string", type(None): "null"}
+    names |= dict.fromkeys((int, float, Decimal), "a number")
+    return names.get(type(value), f"the Python object {type(value).__name__}")
 
 
 def _write(value: Any, pointer: str, depth: int, problems: list[Problem]) -> str:

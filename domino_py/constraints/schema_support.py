@@ -16,11 +16,10 @@ from .schema_compile import SchemaCompiler
 from .schema_document import Document
 from .schema_dynamic import original
 from .schema_keywords import is_number, known_keyword
-from .schema_limits import MAX_SUBSCHEMAS, size_reason
+from .schema_limits import IGNORE_HINT, MAX_SUBSCHEMAS, size_reason
 from .schema_source import escape_token
 from .schema_strings import pattern_body
 
-IGNORE_HINT = 'Remove it, or pass on_unsupported="ignore".'
 MAX_LEVELS = 250  # levels of sub-schemas inside each other
 _RISKY = frozenset(
     (
@@ -142,8 +141,10 @@ def unsupported_reason(document: Document, pointer: str, name: str, value: Any) 
     """Why a keyword with this value cannot be enforced; None where it can or where it says nothing."""
     if name in _REFERENCES:
         if document.resolve(pointer, value) is None:
-            local = value.startswith("#")
-            return f'"{name}" {value!r} points at nothing' if local else f'"{name}" {value!r} is not in this document'
+            uri, _, fragment = value.partition("#")
+            if not uri or (fragment and document.resolve(pointer, uri) is not None):
+                return f'"{name}" {value!r} points at nothing'
+            return f'"{name}" {value!r} is not in this document or a registry that was passed'
         return None
     too_large = size_reason(name, value)
     if too_large is not None:

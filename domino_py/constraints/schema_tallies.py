@@ -18,6 +18,7 @@ from tokenizer_align.expressions import EMPTY, Expr, Rule, alt, call, lit, repea
 
 from .schema_claims import Atom
 from .schema_distinct import ItemValues, item_values, text_of
+from .schema_limits import IGNORE_HINT
 
 if TYPE_CHECKING:
     from .schema_compile import SchemaCompiler
@@ -110,7 +111,7 @@ class TalliedArray:
             n_ways *= len(ways)
         if n_ways > MAX_OPTIONS:
             message = f"an item can count in {n_ways:,} ways (at most {MAX_OPTIONS} are built)"
-            raise UnsupportedSchema([Problem(self.pointer, None, message)])
+            raise self._too_much(message, IGNORE_HINT)
         found: dict[tuple[tuple[bool, ...], frozenset[Atom]], None] = {}
         for base in self.items[index]:
             for chosen in product(*claims):
@@ -134,8 +135,8 @@ class TalliedArray:
     def _values(self, atoms: frozenset[Atom]) -> ItemValues:
         values = item_values(self.compiler, atoms)
         if values is None:
-            message = '"uniqueItems" is supported only where the items have finitely many values'
-            hint = 'Give the items an enum, or pass on_unsupported="ignore".'
+            message = '"uniqueItems" is not supported where items of infinitely many values may have to be equal'
+            hint = 'Use it without "not", "if" and "oneOf" around it, or pass on_unsupported="ignore".'
             raise UnsupportedSchema([Problem(f"{self.pointer}/uniqueItems", "uniqueItems", message, hint=hint)])
         return values
 
@@ -159,7 +160,13 @@ class TalliedArray:
             n_states *= max(tally.lo, tally.hi or 0) + 1
         if n_states > MAX_STATES and any(tally.hi is not None or tally.lo > 1 for tally in self.tallies):
             message = f"the counts of items come to {n_states:,} states (at most {MAX_STATES:,} are built)"
-            raise UnsupportedSchema([Problem(self.pointer, None, message, hint="Use smaller counts.")])
+            raise self._too_much(message, 'Use smaller counts, or pass on_unsupported="ignore".')
+
+    def _too_much(self, message: str, hint: str) -> UnsupportedSchema:
+        """The error at the places of `contains` that ask for the counting, else at the array."""
+        places = dict.fromkeys(t.pointer for t in self.tallies if "contains" in self.compiler.keywords(t.pointer))
+        problems = [Problem(f"{place}/contains", "contains", message, hint=hint) for place in places]
+        return UnsupportedSchema(problems or [Problem(self.pointer, None, message, hint=hint)])
 
     def _item(self, state: State) -> Expr:
         """An item must come now, and then what may follow it."""
