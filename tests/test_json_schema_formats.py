@@ -47,3 +47,12 @@ def test_the_suite_agrees_on_every_format_that_is_enforced() -> None:
 
 def _is_writable(text: str) -> bool:
     return all(not 0xD800 <= ord(character) < 0xE000 for character in text)
+
+
+def test_encoded_labels_are_offered_neither_by_a_format_nor_below_not() -> None:
+    """Below `not` they once counted as no hostnames, which many are."""
+    for name in ("hostname", "email"):
+        text = '"a@xn--bcher-kva.example"' if name == "email" else '"xn--bcher-kva.example"'
+        assert not json_schema({"format": name, "type": "string"}).matches(text)
+        assert not json_schema({"not": {"format": name}, "type": "string"}).matches(text)
+        assert json_schema({"not": {"format": name}, "type": "string"}).matches('"a b"')

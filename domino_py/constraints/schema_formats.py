@@ -183,6 +183,18 @@ def hostname(_: int | None = None) -> Expr:
     return both(seq(_label(), star(seq(lit(b"."), _label()))), repeat(alt(NAME_BYTE, lit(b".")), 1, 253))
 
 
+def undecided_hostname() -> Expr:
+    """Names with an encoded international label, hostnames or not by what it encodes: offered neither way."""
+    part = alt(NAME_BYTE, lit(b"."))
+    label = seq(byte_set(b"xX"), byte_set(b"nN"), lit(b"--"))
+    return seq(optional(seq(star(part), lit(b"."))), label, star(part))
+
+
+def undecided_email() -> Expr:
+    """The same behind an @."""
+    return seq(plus(byte_set(range(0x20, 0x7F))), lit(b"@"), undecided_hostname())
+
+
 def email(_: int | None) -> Expr:
     """RFC 5321 Mailbox: a dot-string of at most 64 characters or a quoted string, at a host name or address literal."""
     in_atom = alt(ALNUM, byte_set(b"!#$%&'*+-/=?^_`{|}~"))
@@ -221,3 +233,5 @@ FORMATS: dict[str, Callable[[int | None], Expr]] = {
     "python-naive-date-time": _on_a_date(naive_time),
     "python-timedelta": timedelta,
 }
+
+UNDECIDED = {"hostname": undecided_hostname, "email": undecided_email}  # what `not` leaves out as well

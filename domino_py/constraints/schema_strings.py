@@ -15,7 +15,7 @@ from typing import Any
 from tokenizer_align.expressions import EMPTY, K_NEG, Expr, both, frame, neg, words
 
 from .json_strings import CANONICAL_BODY, canonical_text, encode_ranges, length_beside, quoted, string_of_length
-from .schema_formats import format_body
+from .schema_formats import UNDECIDED, format_body
 from .schema_keywords import as_whole
 
 
@@ -84,6 +84,8 @@ def string_set(
         elif keyword == "format":
             known = format_body(schema["format"], max_digits)
             bodies[EMPTY if known is None else neg(known)] = None
+            if known is not None and schema["format"] in UNDECIDED:
+                bodies[neg(UNDECIDED[schema["format"]]())] = None
         elif keyword == "enum":
             listed = [canonical_text(value)[1:-1] for value in schema["enum"] if isinstance(value, str)]
             if listed:
