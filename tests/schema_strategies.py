@@ -151,7 +151,18 @@ def changed(value: Any, rng: random.Random) -> Any:
 
 
 def random_text(expression: Expr, rng: random.Random, n_bytes: int) -> bytes | None:
-    """A legal text by a random walk of about `n_bytes`, then closed by the shortest way; None where there is none."""
+    """A legal text by a random walk of about `n_bytes`, then closed by the shortest way; None where there is none.
+
+    A walk may come to repeat a part where parts must differ; then another one is tried, a shorter one in the end.
+    """
+    for n_left in range(60, 0, -1):
+        text = _walked_text(expression, rng, max(1, min(n_bytes, n_left)))
+        if text is None or recognizer.matches(expression, text):
+            return text
+    return None
+
+
+def _walked_text(expression: Expr, rng: random.Random, n_bytes: int) -> bytes | None:
     stacks, text = recognizer.start(expression), b""
     for _ in range(rng.randrange(n_bytes)):
         if recognizer.accepts_end(stacks) and rng.random() < 0.3:
@@ -166,6 +177,8 @@ def random_text(expression: Expr, rng: random.Random, n_bytes: int) -> bytes | N
     if recognizer.accepts_end(stacks):
         return text
     while not stacks.has_bottom:
+        if not stacks.tops:
+            return text  # a part came twice
         frame, stacks = min(stacks.tops, key=repr)
         rest = shortest(frame.anchor if isinstance(frame, recognizer.Anchored) else frame)
         if rest is None:

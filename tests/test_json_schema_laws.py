@@ -14,6 +14,7 @@ from domino_py.constraints.schema import json_schema
 from tests.schema_strategies import changed, documents, random_text, values, write
 from tests.shared_data import shared_lines
 from tokenizer_align.errors import ConstraintError, EmptyLanguage, TooComplex, UnsupportedSchema
+from tokenizer_align.unique import holds_tracked
 
 # Tables kept beside the repository
 
@@ -89,6 +90,8 @@ def test_drawn_schemas_agree_with_jsonschema() -> None:
         texts = [write(instance) for instance in instances]
         for _ in range(3):
             legal = random_text(constraint.expression, rng, 40)
+            if legal is None and holds_tracked(constraint.expression):
+                continue  # all walks came to repeat a part
             assert legal is not None and constraint.matches(legal)
             texts += [legal.decode(), write(changed(json.loads(legal), rng)), write(changed(json.loads(legal), rng))]
         for text in texts:
