@@ -18,6 +18,7 @@ from .expressions import EPSILON, K_ANCHOR, Expr
 from .unique import Level, first_level, read_level
 
 MAX_JOINS = 1 << 17  # unions that are remembered
+KEPT_JOINS = 256  # from one text to the next
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,4 +199,7 @@ def run(expr: Expr, data: bytes) -> Stacks:
 
 def matches(expr: Expr, data: bytes) -> bool:
     """Whether the bytes are exactly a text of the expression."""
-    return accepts_end(run(expr, data))
+    accepted = accepts_end(run(expr, data))
+    if len(_joined) > KEPT_JOINS:  # they hold the expressions of constraints that may be gone
+        _joined.clear()
+    return accepted

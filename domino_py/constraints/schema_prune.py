@@ -54,8 +54,14 @@ class Pruner:
                 own = set(here.get("properties", ()))
                 allowed = own if allowed is None else allowed & own
 
+        asked: dict[Hashable, bool] = {}
+
         def may_be(key: Hashable) -> bool:
-            return key not in absent and (allowed is None or key in allowed) and not self._clash(holding, str(key))
+            found = asked.get(key)
+            if found is None:
+                is_open = key not in absent and (allowed is None or key in allowed)
+                found = asked[key] = is_open and not self._clash(holding, str(key))
+            return found
 
         if not all(map(may_be, required)):
             return False

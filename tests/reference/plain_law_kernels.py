@@ -37,9 +37,7 @@ def walk_narrow(tables: Tables, heads: Heads, texts: Sequence[bytes | None], cut
 def heads_below(tables: Tables, stack: int) -> set[plain.Head]:
     """The closed heads when the frame above some stacks has ended."""
     below = [
-        (k.ACCEPT, -1)
-        if member < 0
-        else (plain.resolve(tables, int(tables.cell_state[member])), int(tables.cell_parent[member]))
+        (k.ACCEPT, -1) if member < 0 else (int(tables.cell_state[member]), int(tables.cell_parent[member]))
         for member in plain.members(tables, stack)
     ]
     return set(plain.close_heads(tables, below))
