@@ -22,6 +22,7 @@ from .constraint_walks import ConstraintWalks, Groups, ids_of, set_bits
 from .token_paths import Ids, Row, TokenPaths
 
 MAX_NODES = 3000  # (heads, state, token) visited to decide one token
+MAX_TESTS = 40_000  # pairs of tokens looked at for it
 MAX_MEMO = 1 << 16
 MAX_PLACE_BYTES = 64 << 20
 QUICK_TRIES = 8
@@ -47,7 +48,7 @@ class Place:
     `easy`: the followers that can be continued whatever stands before them; `hard`: the others.
     """
 
-    __slots__ = ("complete", "easy", "fates", "groups", "hard", "heads", "open", "ways")
+    __slots__ = ("complete", "easy", "fates", "groups", "hard", "heads", "open", "via", "ways")
 
     def __init__(self, walks: ConstraintWalks, heads: Heads, may_end: bool) -> None:
         self.heads = heads
@@ -57,6 +58,7 @@ class Place:
         self.hard: Ids | None = None
         self.groups: Groups | None = None  # of the hard followers
         self.fates: dict[tuple[int, int], int] = {}  # (state, token) -> tokens read to see it survive; 0: it does not
+        self.via: dict[tuple[int, int], int] = {}  # (state, token) -> a token after which it survives
         self.ways: dict[int, Ways] = {}
 
     def look(self, walks: ConstraintWalks, paths: TokenPaths) -> tuple[Row, Ids]:
@@ -98,6 +100,7 @@ class Search:
         self.may_end, self.may_force = may_end, may_force
         self.overflows = 0
         self.searches = 0
+        self.n_tests = 0  # pairs of tokens looked at by searches
         self._places: dict[Heads, Place] = {}
         self._max_places = max(256, MAX_PLACE_BYTES // (8 * paths.n_words))
         self._settled: dict[tuple[Heads, int], bool] = {}
@@ -143,7 +146,15 @@ class Search:
                 break
             alive |= (self.pairs.bad_left(follower)[words] >> bits & 1) == 0
         rest = np.flatnonzero(alive == 0)
-        alive[rest] = [self.survives(heads, p, token) for token in tokens[rest].tolist()]
+        while len(rest):
+            token = int(tokens[rest[0]])
+            alive[rest[0]] = fate = self.survives(heads, p, token)
+            rest = rest[1:]
+            follower = self.place(heads).via.get((p, token))
+            if fate and follower is not None and len(rest) > MIN_FOR_ROW:  # it mostly keeps the others alive too
+                fits = (self.pairs.bad_left(follower)[words[rest]] >> bits[rest] & 1) == 0
+                alive[rest[fits]] = fate
+                rest = rest[~fits]
         return alive
 
     def survives(self, heads: Heads, p: int, token: int) -> int:
@@ -157,35 +168,49 @@ class Search:
         return self.place(self.walks.clamped(heads))
 
     def _search(self, start: Node) -> int:
-        """Depth first over (heads, state, last token)."""
+        """Depth first over (heads, state, last token), one follower at a time: most searches end at the first way."""
         self.searches += 1
+        heads, p, token = start
+        if self.is_settled(heads, p) or self._has_easy_way(self._look_at(heads), p, token):
+            self.place(heads).fates[p, token] = 1
+            return 1
         parents: dict[Node, Node | None] = {start: None}
-        work = [start]
+        work = [self._hard_ways(*start)]
+        path = [start]
+        limit = self.n_tests + MAX_TESTS
         while work:
-            node = work.pop()
-            heads, p, token = node
-            if self.is_settled(heads, p) or self._has_easy_way(self._look_at(heads), p, token):
-                return self._mark_way(node, parents, 1)
-            for following in self._hard_ways(heads, p, token):
-                if following in parents:
-                    continue
-                parents[following] = node
-                fate = self.place(following[0]).fates.get(following[1:])
-                if fate or (fate is None and self.is_settled(following[0], following[1])):
+            following = next(work[-1], None)
+            if following is None:
+                work.pop()
+                path.pop()
+                continue
+            if following not in parents:
+                parents[following] = path[-1]
+                heads, p, token = following
+                fate = self.place(heads).fates.get((p, token))
+                is_alive = fate or self.is_settled(heads, p) or self._has_easy_way(self._look_at(heads), p, token)
+                if fate != 0 and is_alive:
                     return self._mark_way(following, parents, fate or 1)
                 if fate is None:
-                    work.append(following)
-            if len(parents) > MAX_NODES:
+                    work.append(self._hard_ways(*following))
+                    path.append(following)
+            if len(parents) > MAX_NODES or self.n_tests > limit:
                 self.overflows += self.may_end
-                return int(self.may_end)
+                fate = self.place(start[0]).fates[start[1:]] = int(self.may_end)
+                return fate
         for visited in parents:
             self.place(visited[0]).fates[visited[1:]] = 0
         return 0
 
     def _mark_way(self, node: Node, parents: dict[Node, Node | None], n_tokens: int) -> int:
         step: Node | None = node
+        follower: int | None = None
         while step is not None:
-            self.place(step[0]).fates[step[1:]] = n_tokens
+            place = self.place(step[0])
+            place.fates[step[1:]] = n_tokens
+            if follower is not None:
+                place.via[step[1:]] = follower
+            follower = step[2]
             step, n_tokens = parents[step], n_tokens + 1
         return n_tokens - 1
 
@@ -245,6 +270,7 @@ class Search:
         """Where tokens that may follow, and of which more must be known, lead to."""
         place, engine = self._look_at(heads), self.walks.engine
         for bit, follower, node in self._ways(place, p).open:
+            self.n_tests += 1
             if bit or not self.pairs.is_bad(token, follower):
                 if place.heads == heads:
                     yield node
