@@ -28,7 +28,7 @@ from .project import Projection
 from .shared_walks import SharedWalks
 from .tables import Tables
 from .token_ends import TokenEnds
-from .trie import Trie
+from .trie_arrays import add_trie
 from .unique_masks import UniqueMasks
 from .unique_plans import UniquePlans
 from .unique_runs import Tracked, UniqueRuns, heads_of
@@ -39,7 +39,6 @@ Mask = npt.NDArray[np.uint32]
 Heads = tuple[tuple[int, int], ...]
 
 _NO_BYTES = np.zeros(0, np.uint8)
-TABLE_CHILDREN = 24  # a node with so many children gets a table by byte
 MEMO_MIN_NODES = 300  # below, scanning a subtree is cheaper than keeping a memo of it
 
 
@@ -74,7 +73,7 @@ class Engine:
         self.tables.ctx[k.MEMO_MIN_NODES] = memo_min_nodes
         self.longest_token = max((len(data) for data in vocabulary.token_bytes if data), default=1)
         self.token_arrays: dict[int, npt.NDArray[np.uint8]] = {}
-        self.add_trie(vocabulary.trie)
+        add_trie(self.tables, vocabulary.trie)
         self.memo_store = MemoStore(vocabulary.fingerprint, vocabulary.trie.n_nodes, cache)
         self._n_trie = [pool.n for pool in self.tables.trie_pools()]
         self._trie_bytes = self.tables.n_used_bytes()
@@ -90,42 +89,6 @@ class Engine:
         self.unique = UniqueRuns(self)
         self.unique_masks = UniqueMasks(self, self.unique)
         self.unique_plans = UniquePlans(self)
-
-    # --- the trie -------------------------------------------------------------------------------------------------
-
-    def add_trie(self, trie: Trie) -> int:
-        """Append a trie (the vocabulary's, or a residual one) to the arrays; returns its root's index."""
-        tables, n = self.tables, trie.n_nodes
-        root, first_token = tables.trie_byte.n, tables.trie_token_ids.n
-        tables.trie_byte.extend(trie.byte)
-        tables.trie_end.extend(trie.end.astype(np.int32) + root)
-        tables.trie_token_ids.extend(trie.token_ids)
-        starts = tables.trie_token_start
-        starts.reserve(n + 1 if root == 0 else n)
-        starts.array[root : root + n + 1] = trie.token_start + first_token
-        masks = np.zeros((n, 4), np.uint64)
-        k.subtree_masks(trie.end, trie.byte, masks)
-        tables.trie_submask.extend(masks.ravel())
-        heights = np.zeros(n, np.int32)
-        k.subtree_heights(trie.end, heights)
-        tables.trie_height.extend(heights)
-        self._add_child_tables(trie, root)
-        return root
-
-    def _add_child_tables(self, trie: Trie, root: int) -> None:
-        counts = np.zeros(trie.n_nodes, np.int32)
-        k.count_children(trie.end, counts)
-        places = np.full(trie.n_nodes, -1, np.int32)
-        for node in np.flatnonzero(counts >= TABLE_CHILDREN).tolist():
-            index = self.tables.trie_tables.reserve(1)
-            row = self.tables.trie_tables.row(index)
-            row[:] = -1
-            child = node + 1
-            while child < trie.end[node]:
-                row[trie.byte[child]] = root + child
-                child = int(trie.end[child])
-            places[node] = index
-        self.tables.trie_table.extend(places)
 
     # --- running --------------------------------------------------------------------------------------------------
 

@@ -19,6 +19,7 @@ from .memo_store import Memo
 from .shared_walks import MAX_EXITS, shared_walk, walk_frame
 from .tables import Tables
 from .trie import Trie, build_trie
+from .trie_arrays import add_trie
 
 if TYPE_CHECKING:
     from .engine import Engine
@@ -61,7 +62,7 @@ def _residual_root(engine: Engine, memo: Memo) -> int:
     if memo.residual is None:
         return k.NO_RESIDUAL if memo.fits else k.LARGE_RESIDUAL
     engine.counters.residual_nodes += memo.residual.n_nodes
-    return engine.add_trie(memo.residual)
+    return add_trie(engine.tables, memo.residual)
 
 
 def _keep(engine: Engine, node: int, state: int, base: npt.NDArray[np.uint32] | None, exits: tuple[int, ...]) -> None:

@@ -8,6 +8,7 @@ start.
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 
 from tokenizer_align import utf8
 from tokenizer_align.expressions import lit
@@ -35,16 +36,12 @@ def parse_ebnf(source: Source, start: str | None = None) -> Grammar:
     return Grammar(source, reader.rules, start or next(iter(reader.rules), "start"))
 
 
-class _Reader(Reader):
+class _Reader(Reader, ABC):
     """What both styles share."""
 
     name: re.Pattern[str]
     rule_line: re.Pattern[str]
     sign: str
-
-    def __init__(self, source: Source) -> None:
-        super().__init__(source)
-        self.rules: dict[str, RuleDef] = {}
 
     def read_rules(self) -> None:
         self.skip()
@@ -63,16 +60,15 @@ class _Reader(Reader):
         self.expect(self.sign, f"after the name {name!r}")
         body = self._choice()
         self._end_rule()
-        if name in self.rules:
-            line, _ = self.source.place(self.rules[name].offset)
-            self.note(f"the rule {name!r} is defined twice, first in line {line}", begin)
-        self.rules[name] = RuleDef(name, body, begin)
+        self.define(RuleDef(name, body, begin), begin)
 
+    @abstractmethod
     def _end_rule(self) -> None:
-        raise NotImplementedError
+        """Read what ends a rule, or fail."""
 
+    @abstractmethod
     def _sequence(self) -> Part:
-        raise NotImplementedError
+        """Read one alternative."""
 
     def _name(self) -> str | None:
         found = self.match(self.name)

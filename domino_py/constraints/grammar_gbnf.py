@@ -35,10 +35,6 @@ def parse_gbnf(source: Source, start: str = "root") -> Grammar:
 class _GbnfReader(Reader):
     blanks = re.compile(r"(?:\s|#[^\n]*)*")
 
-    def __init__(self, source: Source) -> None:
-        super().__init__(source)
-        self.rules: dict[str, RuleDef] = {}
-
     def read_rules(self) -> None:
         self.skip()
         while not self.is_at_end:
@@ -58,10 +54,7 @@ class _GbnfReader(Reader):
         body = self._choice()
         if not self.is_at_end and not _RULE.match(self.text, self.at):
             self.fail(f"{self.shown()} cannot stand here", "A name, a text, a class or a bracket was expected.")
-        if name.group() in self.rules:
-            line, _ = self.source.place(self.rules[name.group()].offset)
-            self.note(f"the rule {name.group()!r} is defined twice, first in line {line}", begin)
-        self.rules[name.group()] = RuleDef(name.group(), body, begin)
+        self.define(RuleDef(name.group(), body, begin), begin)
 
     def _choice(self) -> Part:
         parts = [self._sequence()]

@@ -42,7 +42,6 @@ class _LarkReader(Reader):
 
     def __init__(self, source: Source) -> None:
         super().__init__(source)
-        self.rules: dict[str, RuleDef] = {}
         self.ignored: list[Part] = []
 
     def read_statements(self) -> None:
@@ -85,13 +84,7 @@ class _LarkReader(Reader):
         self.skip()
         self.expect(":", f"after the name {name!r}")
         body = self._choice()
-        self._define(RuleDef(name, body, head.start(1), name.strip("_")[:1].isupper(), tuple(parameters)), begin)
-
-    def _define(self, rule: RuleDef, begin: int) -> None:
-        if rule.name in self.rules:
-            line, _ = self.source.place(self.rules[rule.name].offset)
-            self.note(f"the rule {rule.name!r} is defined twice, first in line {line}", begin)
-        self.rules[rule.name] = rule
+        self.define(RuleDef(name, body, head.start(1), name.strip("_")[:1].isupper(), tuple(parameters)), begin)
 
     def _directive(self) -> None:
         begin = self.at
@@ -126,7 +119,7 @@ class _LarkReader(Reader):
             if name not in COMMON:
                 self.fail(f"common has no {name}", f"It has {', '.join(sorted(COMMON))}.", begin)
             leaf = Leaf(common_terminal(name), begin)
-            self._define(RuleDef(alias or name, leaf, begin, is_terminal=True, is_imported=True), begin)
+            self.define(RuleDef(alias or name, leaf, begin, is_terminal=True, is_imported=True), begin)
 
     def _word(self) -> str:
         word = self.match(_WORD)

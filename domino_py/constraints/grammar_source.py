@@ -9,9 +9,12 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from dataclasses import dataclass
-from typing import Literal, NoReturn
+from typing import TYPE_CHECKING, Literal, NoReturn
 
 from tokenizer_align.errors import GrammarError, Problem
+
+if TYPE_CHECKING:
+    from .grammar_model import RuleDef
 
 MAX_DEPTH = 200  # brackets inside each other
 _MAX_SHOWN = 100  # characters of a source line
@@ -71,7 +74,15 @@ class Reader:
     def __init__(self, source: Source) -> None:
         self.source, self.text, self.at = source, source.text, 0
         self.problems: list[Problem] = []
+        self.rules: dict[str, RuleDef] = {}
         self._depth = 0
+
+    def define(self, rule: RuleDef, begin: int) -> None:
+        """Enter a rule; one that stands twice is noted at `begin`, and the later one counts."""
+        if rule.name in self.rules:
+            line, _ = self.source.place(self.rules[rule.name].offset)
+            self.note(f"the rule {rule.name!r} is defined twice, first in line {line}", begin)
+        self.rules[rule.name] = rule
 
     def skip(self) -> None:
         """Pass over blanks and comments."""

@@ -7,6 +7,7 @@ is withheld only if no legal continuation is canonical from it on, whatever stan
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 import numpy as np
@@ -57,7 +58,7 @@ class LawConfiguration(Configuration):
         self.lost = not states
 
 
-class LawfulCompiled(Compiled):
+class LawfulCompiled(Compiled, ABC):
     """What both laws share: configurations, plans, and the way back to "any" where a law cannot be kept."""
 
     law = ""
@@ -84,21 +85,21 @@ class LawfulCompiled(Compiled):
 
     # --- what a law must say --------------------------------------------------------------------------------------
 
+    @abstractmethod
     def _row(self, here: LawConfiguration) -> Row:
         """The legal tokens without end-of-sequence; a new array."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _after(self, here: LawConfiguration, token: int, heads: Heads) -> tuple[States, int] | None:
         """States of P and last token behind a token that leads to `heads`; None where the token is not legal."""
-        raise NotImplementedError
 
     def _may_end(self, here: LawConfiguration) -> bool:
         """Whether a complete text may end here."""
         return True
 
+    @abstractmethod
     def _begin(self, context_ids: Sequence[int]) -> LawConfiguration:
         """The configuration behind a prompt's tokens."""
-        raise NotImplementedError
 
     # --- configurations -------------------------------------------------------------------------------------------
 
