@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from domino_py.constraints.json import json as json
     from domino_py.constraints.regex import regex as regex
     from domino_py.constraints.schema import json_schema as json_schema
+    from domino_py.constraints.select import Selected as Selected
+    from domino_py.constraints.select import select as select
+    from domino_py.constraints.template import template as template
     from domino_py.constraints.types import of_type as of_type
     from domino_py.default_model import load_default as load_default
     from domino_py.extraction import FailedRecord as FailedRecord
@@ -43,6 +46,7 @@ if TYPE_CHECKING:
     from tokenizer_align.errors import MissingPackage as MissingPackage
     from tokenizer_align.errors import Problem as Problem
     from tokenizer_align.errors import RegexError as RegexError
+    from tokenizer_align.errors import TemplateError as TemplateError
     from tokenizer_align.errors import TooComplex as TooComplex
     from tokenizer_align.errors import UnsupportedSchema as UnsupportedSchema
     from tokenizer_align.errors import VocabularyError as VocabularyError
@@ -69,6 +73,8 @@ _HOMES = {
     "RecordError": "domino_py.records",
     "RegexError": "tokenizer_align.errors",
     "Report": "domino_py.report",
+    "Selected": "domino_py.constraints.select",
+    "TemplateError": "tokenizer_align.errors",
     "TooComplex": "tokenizer_align.errors",
     "UnsupportedSchema": "tokenizer_align.errors",
     "Vocabulary": "tokenizer_align.vocabulary",
@@ -86,6 +92,8 @@ _HOMES = {
     "of_type": "domino_py.constraints.types",
     "regex": "domino_py.constraints.regex",
     "repeat": "domino_py.constraints.combine",
+    "select": "domino_py.constraints.select",
+    "template": "domino_py.constraints.template",
 }
 
 __all__ = sorted(_HOMES)  # noqa: PLE0605  (a test holds that the imports for type checkers above name the same)

@@ -23,6 +23,7 @@ __all__ = [
     "MissingPackage",
     "Problem",
     "RegexError",
+    "TemplateError",
     "TooComplex",
     "UnsupportedSchema",
     "VocabularyError",
@@ -86,6 +87,15 @@ class GrammarError(ConstraintError):
         self.notation, self.problems = notation, tuple(problems)
         count = f"{len(self.problems)} problem" + ("s" if len(self.problems) != 1 else "")
         super().__init__(f"{count} in this {notation} grammar.\n" + "\n".join(f"  - {p}" for p in self.problems))
+
+
+class TemplateError(ConstraintError):
+    """A template that is malformed or whose holes are not all filled; all reasons at once, each with its place."""
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        self.problems = tuple(problems)
+        count = f"{len(self.problems)} problem" + ("s" if len(self.problems) != 1 else "")
+        super().__init__(f"{count} in this template.\n" + "\n".join(f"  - {p}" for p in self.problems))
 
 
 class EmptyLanguage(ConstraintError):

@@ -200,6 +200,11 @@ def run(expr: Expr, data: bytes) -> Stacks:
 def matches(expr: Expr, data: bytes) -> bool:
     """Whether the bytes are exactly a text of the expression."""
     accepted = accepts_end(run(expr, data))
-    if len(_joined) > KEPT_JOINS:  # they hold the expressions of constraints that may be gone
-        _joined.clear()
+    forget_joins()
     return accepted
+
+
+def forget_joins() -> None:
+    """Drop the unions that are remembered, if many: they hold the expressions of constraints that may be gone."""
+    if len(_joined) > KEPT_JOINS:
+        _joined.clear()

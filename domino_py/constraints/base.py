@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tokenizer_align.errors import EmptyLanguage, Problem
-from tokenizer_align.expressions import Expr, alt, frame, repeat, seq
+from tokenizer_align.expressions import Expr, alt, frame, seq
 
 _BUILDERS: dict[str, str] = {
     # kind -> "module:function"; the function takes the constraint, returns (expression, problems ignored or narrowed)
@@ -21,9 +21,11 @@ _BUILDERS: dict[str, str] = {
     "json_schema": "domino_py.constraints.schema:build",
     "type": "domino_py.constraints.types:build",
     "grammar": "domino_py.constraints.grammar:build",
+    "template": "domino_py.constraints.template:build",
+    "select": "domino_py.constraints.select:build",
     "sequence": "domino_py.constraints.base:_build_combined",
     "alternatives": "domino_py.constraints.base:_build_combined",
-    "repeat": "domino_py.constraints.base:_build_combined",
+    "repeat": "domino_py.constraints.combine:build",
 }
 
 
@@ -86,7 +88,9 @@ class Constraint:
         return matches(self.expression, text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text)
 
     def parse(self, text: str) -> Any:
-        """The value that a legal text stands for: objects for JSON and types, else the text."""
+        """The value that a legal text stands for: objects for JSON and types, values of the parts for what is combined
+        (`a + b`: a tuple, `a | b`: that of the first that can read it, `repeat`: a list, `template`: a dict by hole,
+        `select`: which and its value), else the text. Raises ConstraintError where the text does not read so."""
         if self.kind in ("json", "json_schema"):
             import json
 
@@ -94,6 +98,10 @@ class Constraint:
         if self.kind == "type":
             module = importlib.import_module("domino_py.constraints.types")
             return module.parse(self, text)
+        if self.kind in ("sequence", "alternatives", "repeat", "template", "select"):
+            from domino_py.constraints import values
+
+            return values.parse(self, text)
         return text
 
     def __add__(self, other: Constraint) -> Constraint:
@@ -119,19 +127,11 @@ class Constraint:
         object.__setattr__(self, "_memo", {})
 
 
-def repeat_constraint(item: Constraint, lo: int, hi: int | None) -> Constraint:
-    """`item` from `lo` to `hi` times; the public name is `repeat`."""
-    return Constraint("repeat", (item, lo, hi))
-
-
 def _parts(kind: str, constraint: Constraint) -> tuple[Constraint, ...]:
     return tuple(constraint.source) if constraint.kind == kind else (constraint,)
 
 
 def _build_combined(constraint: Constraint) -> tuple[Expr, tuple[Problem, ...]]:
-    if constraint.kind == "repeat":
-        item, lo, hi = constraint.source
-        return repeat(frame(item.expression), lo, hi), item._problems
     join = seq if constraint.kind == "sequence" else alt
     problems = tuple(problem for part in constraint.source for problem in part._problems)
     return join(*(frame(part.expression) for part in constraint.source)), problems

@@ -7,6 +7,8 @@ from typing import Any
 from tokenizer_align.errors import ConstraintError, EmptyLanguage, GrammarError, Problem, UnsupportedSchema
 
 from .base import Constraint
+from .findings import KINDS as COMBINED
+from .findings import check_combined
 from .grammar import check_grammar
 from .schema import check_options, checked_shape, make_compiler, read_document
 from .schema_compile import SchemaCompiler
@@ -35,11 +37,11 @@ def check(subject: Any) -> list[Problem]:
             problems = _check_schema(constraint)
         elif constraint.kind == "grammar":
             problems = list(check_grammar(constraint))
+        elif constraint.kind in COMBINED:
+            problems = check_combined(constraint)
         else:
             constraint.validate()
             problems = [*constraint.ignored, *constraint.narrowed]
-            for part in constraint.source if constraint.kind in ("sequence", "alternatives", "repeat") else ():
-                problems += check(part) if isinstance(part, Constraint) else []
     except (UnsupportedSchema, GrammarError, EmptyLanguage) as error:
         problems = list(error.problems) or [Problem("", None, str(error))]
     except ConstraintError as error:

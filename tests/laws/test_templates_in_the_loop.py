@@ -1,0 +1,115 @@
+"""Templates while a model writes: passes, typed values, and the same tokens with drafts off."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import domino_py as domino
+from domino_py.constraints.base import Constraint
+from tests.tiny import tiny_model, tiny_tokenizer
+from tokenizer_align.splits import split
+
+FORM = domino.template(
+    "Record 7\nname: {name};\nage: {age};\nlanguages: {languages};\nstate: {state};\nnote: {note};\nThe end of it.",
+    name=domino.regex("[A-Z][a-z]{1,6}"),
+    age=domino.regex("[0-9]{1,2}"),
+    languages=domino.repeat(domino.choice(["English", "French", "German"]), 1, 2, separator=" and "),
+    state=domino.select("open", "closed", since=domino.template("since {year}", year=domino.regex("20[0-9]{2}"))),
+    note=bool,
+)
+LAWS: dict[str, dict[str, Any]] = {
+    "greedy": {},
+    "sampled": {"do_sample": True, "seed": 5, "temperature": 1.2},
+    "truncated": {"do_sample": True, "seed": 9, "top_k": 30},
+}
+PROMPTS = ["Fill the form:\n", "The quick brown fox\n", "naïve Zürich 東京\n"]
+
+
+class CountingModel:
+    """A model that counts its passes."""
+
+    def __init__(self, model: Any) -> None:
+        self.model, self.n_passes = model, 0
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        self.n_passes += 1
+        return self.model(*args, **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.__dict__["model"], name)
+
+
+def hole_tokens(form: Constraint, result: Any, pieces: list[bytes]) -> int:
+    """How many tokens of a result hold a byte of a hole."""
+    from domino_py.constraints.template import parts_of
+
+    offsets = split([expr for _, expr in parts_of(form)], result.text.encode())
+    assert offsets is not None
+    spans = [span for (name, _), *span in zip(parts_of(form), offsets, offsets[1:], strict=False) if name is not None]
+    found, at = 0, 0
+    for piece in pieces:
+        found += any(begin < at + len(piece) and at < end for begin, end in spans)
+        at += len(piece)
+    assert at == len(result.text.encode())
+    return found
+
+
+def n_fixed(form: Constraint) -> int:
+    from domino_py.constraints.template import parts_of
+
+    return sum(name is None for name, _ in parts_of(form))
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_fixed_text_takes_at_most_one_pass_a_part(law: str) -> None:
+    tokenizer = tiny_tokenizer()
+    vocabulary = domino.compile(FORM, tokenizer, n_rows=416).vocabulary
+    model = CountingModel(tiny_model())
+    domino.generate(model, tokenizer, "x", FORM, speculate=True)  # a model's first call also times passes
+    for prompt in PROMPTS:
+        model.n_passes = 0
+        result = domino.generate(model, tokenizer, prompt, FORM, speculate=True, **LAWS[law])
+        pieces = [vocabulary.token_bytes[token] or b"" for token in result.token_ids]
+        assert model.n_passes == result.report.forward_passes
+        assert model.n_passes <= hole_tokens(FORM, result, pieces) + n_fixed(FORM)
+        assert model.n_passes < len(result.token_ids) / 2
+
+
+@pytest.mark.parametrize("tokenization", ["any", "aligned", "canonical"])
+@pytest.mark.parametrize("law", LAWS)
+def test_drafts_and_batches_change_no_token_of_a_template(law: str, tokenization: str) -> None:
+    call = {"tokenization": tokenization, **LAWS[law]}
+    without = domino.generate(tiny_model(), tiny_tokenizer(), PROMPTS, FORM, speculate=False, **call)
+    drafted = domino.generate(tiny_model(), tiny_tokenizer(), PROMPTS, FORM, speculate=True, **call)
+    chosen = domino.generate(tiny_model(), tiny_tokenizer(), PROMPTS, FORM, **call)
+    assert [r.token_ids for r in drafted] == [r.token_ids for r in chosen] == [r.token_ids for r in without]
+    alone = domino.generate(tiny_model(), tiny_tokenizer(), PROMPTS[0], FORM, **call)
+    assert alone.token_ids == without[0].token_ids
+    for result in drafted:
+        assert FORM.matches(result.text)
+        value = result.value
+        assert list(value) == ["name", "age", "languages", "state", "note"]
+        assert isinstance(value["languages"], list) and isinstance(value["note"], bool)
+        assert value["state"].alternative in ("open", "closed", "since")
+
+
+def test_a_template_is_complete_within_any_budget_that_can_hold_it() -> None:
+    compiled = domino.compile(FORM, tiny_tokenizer(), n_rows=416)
+    least = compiled.shortest_n_tokens()
+    for budget in (least, least + 1, least + 7):
+        result = domino.generate(tiny_model(), tiny_tokenizer(), "x", FORM, max_new_tokens=budget)
+        assert FORM.matches(result.text) and len(result.token_ids) <= budget
+    with pytest.raises(domino.BudgetTooSmall):
+        domino.generate(tiny_model(), tiny_tokenizer(), "x", FORM, max_new_tokens=least // 2)
+
+
+def test_extract_gives_the_values_of_a_template() -> None:
+    values = domino.extract(tiny_model(), tiny_tokenizer(), ["one", "two"], FORM, progress=False)
+    assert all(isinstance(value, dict) and isinstance(value["note"], bool) for value in values)
+
+
+def test_the_mask_of_a_template_is_forced_inside_fixed_text() -> None:
+    matcher = domino.compile(FORM, tiny_tokenizer(), n_rows=416).matcher()
+    assert matcher.forced_bytes() == b"Record 7\nname: "
