@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from domino_py.extraction import extract as extract
     from domino_py.generation import GenerationResult as GenerationResult
     from domino_py.generation import generate as generate
+    from domino_py.inspection import Inspection as Inspection
+    from domino_py.inspection import inspect as inspect
     from domino_py.records import RecordError as RecordError
     from domino_py.report import Intervention as Intervention
     from domino_py.report import Report as Report
@@ -65,6 +67,7 @@ _HOMES = {
     "GenerationResult": "domino_py.generation",
     "GrammarError": "tokenizer_align.errors",
     "IllegalToken": "tokenizer_align.errors",
+    "Inspection": "domino_py.inspection",
     "Intervention": "domino_py.report",
     "InvalidOption": "tokenizer_align.errors",
     "Matcher": "tokenizer_align.matcher",
@@ -86,6 +89,7 @@ _HOMES = {
     "fill": "tokenizer_align.fill",
     "generate": "domino_py.generation",
     "grammar": "domino_py.constraints.grammar",
+    "inspect": "domino_py.inspection",
     "json": "domino_py.constraints.json",
     "json_schema": "domino_py.constraints.schema",
     "load_default": "domino_py.default_model",

@@ -221,3 +221,49 @@ def test_check_and_generate_take_a_grammar_file(model_folder: str, tmp_path: Pat
     assert "line 1, column 14" in refused.stdout
     with pytest.raises(DominoError, match="No such file"):
         invoke("check", "--grammar", str(tmp_path / "none.gbnf"))
+
+
+def test_generate_fills_a_template(model_folder: str, tmp_path: Path, schema_file: str) -> None:
+    path = tmp_path / "form.txt"
+    path.write_text("{{{n}}} {d} {s} {w}", encoding="utf-8")
+    holes = ("--hole", "n=int", "--hole", "d=date", "--hole", f"s={schema_file}", "--hole", "w=regex:[a-z]{2}=")
+    written = invoke("generate", "x", "-t", str(path), *holes, "-m", model_folder, "--max-new-tokens", "150").stdout
+    assert written.startswith("{") and '{"verdict"' in written.replace(" ", "") and written.strip().endswith("=")
+    given = invoke("generate", "x", "--template", "a {b}", "--hole", "b=choice:x|y", "-m", model_folder)
+    assert given.stdout.strip() in ("a x", "a y")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--template", "none.txt"), "none.txt: No such file"),
+        (("--template", "{a}"), "nothing says what the hole {a} may hold"),
+        (("--template", "{a}", "--hole", "a"), "NAME=WHAT was expected"),
+        (("--template", "{a}", "--hole", "a=int", "--hole", "a=int"), "given twice"),
+        (("--template", "{a}", "--hole", "a=nothing"), "module:Type"),
+        (("--hole", "a=int"), "none was given"),
+        (("--template", "x", "--json"), "--json and --template were given"),
+    ],
+)
+def test_templates_that_cannot_be_filled_say_why(arguments: tuple[str, ...], message: str) -> None:
+    with pytest.raises(DominoError, match=message.replace("{", r"\{").replace("|", r"\|")):
+        invoke("generate", "x", *arguments)
+
+
+def test_inspect_shows_what_may_follow(schema_file: str, model_folder: str) -> None:
+    seen = invoke("inspect", schema_file, "--after", '{"verdict": "')
+    assert seen.exit_code == 0
+    assert "next byte      a r" in seen.stdout
+    wrong = invoke("inspect", "--regex", "[0-9]+", "--after", "1a")
+    assert (wrong.exit_code, "from byte 1 on ('a')" in wrong.stdout) == (1, True)
+    template = invoke("inspect", "-t", "Age: {n}", "--hole", "n=int", "-m", model_folder)
+    assert "forced         'Age: '" in template.stdout and "tokens" in template.stdout
+    with pytest.raises(DominoError, match="give a schema"):
+        invoke("inspect", "--after", "x")
+
+
+def test_check_takes_a_template() -> None:
+    call = ("check", "--template", "{a}-{b}", "--hole", "a=regex:[a-z]+")
+    refused = invoke(*call)
+    assert (refused.exit_code, "the hole {b} may hold, at line 1, column 5" in refused.stdout) == (1, True)
+    assert invoke(*call, "--hole", "b=int", "--text", "x-5").exit_code == 0

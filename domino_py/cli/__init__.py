@@ -1,4 +1,4 @@
-"""The command `domino`: extract, generate, check, bench."""
+"""The command `domino`: extract, generate, check, inspect, bench."""
 
 from __future__ import annotations
 

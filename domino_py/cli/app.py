@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from domino_py.cli import check_command, extract_command, generate_command
+from domino_py.cli import check_command, extract_command, generate_command, inspect_command
 from tokenizer_align.errors import DominoError
 
 app = typer.Typer(
@@ -24,6 +24,7 @@ app = typer.Typer(
 app.command("extract", no_args_is_help=True)(extract_command.extract)
 app.command("generate", no_args_is_help=True)(generate_command.generate)
 app.command("check", no_args_is_help=True)(check_command.check)
+app.command("inspect", no_args_is_help=True)(inspect_command.inspect)
 
 
 @app.command(

@@ -24,6 +24,8 @@ def check(
     regex: Annotated[str | None, typer.Option(help="Check this pattern instead.")] = None,
     grammar: opt.GrammarFile = None,
     syntax: opt.Syntax = None,
+    template: opt.Template = None,
+    hole: opt.Hole = None,
     text: Annotated[str | None, typer.Option(help="Also say whether this text is legal.")] = None,
     model: Annotated[
         str | None,
@@ -36,22 +38,24 @@ def check(
     dtype: opt.Dtype = "auto",
     device: opt.Device = "cpu",
 ) -> None:
-    """Say what is wrong with a schema, type, pattern or grammar, and where. Exit code 1 if there is an error."""
+    """Say what is wrong with a schema, type, pattern, grammar or template. Exit code 1 if there is an error."""
     import domino_py as domino
     from domino_py.arguments import as_constraint
-    from domino_py.cli.loading import load_grammar, load_schema
+    from domino_py.cli.loading import load_grammar, load_schema, load_template
 
-    if [schema, regex, grammar].count(None) != 2:
-        raise domino.InvalidOption("schema", "give either a schema (or type), --regex or --grammar.")
+    if [schema, regex, grammar, template].count(None) != 3:
+        raise domino.InvalidOption("schema", "give either a schema (or type), --regex, --grammar or --template.")
     problems: list[domino.Problem] = []
     wanted: Any = None
     try:
         if grammar is not None:
             wanted = load_grammar(grammar, syntax)
+        elif template is not None:
+            wanted = load_template(template, hole or [])
         else:
             wanted = domino.regex(regex) if regex is not None else load_schema(schema or "")
         problems = domino.check(wanted)
-    except domino.GrammarError as error:
+    except (domino.GrammarError, domino.TemplateError) as error:
         problems = list(error.problems)
     console = Console()
     for problem in problems:

@@ -24,6 +24,8 @@ def generate(
     schema: opt.Schema = None,
     grammar: opt.GrammarFile = None,
     syntax: opt.Syntax = None,
+    template: opt.Template = None,
+    hole: opt.Hole = None,
     chat: Annotated[
         bool, typer.Option("--chat/--text", help="Put the prompt through the chat template, or not.")
     ] = False,
@@ -42,7 +44,7 @@ def generate(
     import domino_py as domino
     from domino_py.cli.loading import load_model
 
-    constraint = constraint_of(regex, choice, json, schema, grammar, syntax)
+    constraint = constraint_of(regex, choice, json, schema, grammar, syntax, template, hole)
     settings = opt.sampling_options(sample, temperature, top_p, top_k, seed)
     text = sys.stdin.read() if prompt == "-" else prompt
     loaded, tokenizer = load_model(model, dtype, device)
@@ -60,13 +62,15 @@ def constraint_of(
     schema: str | None,
     grammar: str | None = None,
     syntax: str | None = None,
+    template: str | None = None,
+    holes: list[str] | None = None,
 ) -> Any:
     """The constraint that the options name. Raises InvalidOption for more than one of them."""
     import domino_py as domino
-    from domino_py.cli.loading import load_grammar, load_schema
+    from domino_py.cli.loading import load_grammar, load_schema, load_template
 
     given = {"--regex": regex is not None, "--choice": bool(choice), "--json": json, "--schema": schema is not None}
-    given["--grammar"] = grammar is not None
+    given |= {"--grammar": grammar is not None, "--template": template is not None}
     names = [name for name, present in given.items() if present]
     if len(names) > 1:
         raise InvalidOption(names[1], f"{' and '.join(names)} were given; one constraint is the most.")
@@ -78,4 +82,8 @@ def constraint_of(
         return domino.json()
     if grammar is not None:
         return load_grammar(grammar, syntax)
+    if template is not None:
+        return load_template(template, holes or [])
+    if holes:
+        raise InvalidOption("--hole", "--hole says what a hole of a --template may hold, and none was given.")
     return None if schema is None else load_schema(schema)

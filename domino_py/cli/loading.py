@@ -74,6 +74,47 @@ def load_grammar(name: str, syntax: str | None) -> Any:
         raise NotFound(f"{path}: not UTF-8 ({error.reason} at byte {error.start}).") from error
 
 
+def load_template(name: str, holes: list[str]) -> Any:
+    """The template in a file, or whose text is given; `holes` are NAME=WHAT. Raises NotFound, TemplateError."""
+    from domino_py.constraints.template import template
+
+    path = Path(name)
+    text = name
+    try:
+        if "{" not in name or path.is_file():
+            text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise NotFound(f"{path}: {error.strerror or error}.") from error
+    except UnicodeDecodeError as error:
+        raise NotFound(f"{path}: not UTF-8 ({error.reason} at byte {error.start}).") from error
+    filled: dict[str, Any] = {}
+    for one in holes:
+        hole, sign, what = one.partition("=")
+        if not sign or not hole.isidentifier() or not what:
+            raise NotFound(f"--hole {one}: NAME=WHAT was expected, such as age=int.")
+        if hole in filled:
+            raise NotFound(f"--hole {hole}= was given twice.")
+        filled[hole] = _hole(what)
+    return template(text, **filled)
+
+
+def _hole(what: str) -> Any:
+    """What a hole holds: a type's name, `regex:`, `choice:` or what `load_schema` takes."""
+    import datetime
+
+    from domino_py.constraints.choice import choice
+    from domino_py.constraints.regex import regex
+
+    types = {"int": int, "float": float, "bool": bool, "str": str, "date": datetime.date}
+    if what in types:
+        return types[what]
+    if what.startswith("regex:"):
+        return regex(what.removeprefix("regex:"))
+    if what.startswith("choice:"):
+        return choice(what.removeprefix("choice:").split("|"))
+    return load_schema(what)
+
+
 def _schema_of_file(path: Path) -> Any:
     """A schema as `json_schema` would read the text: decimals exact, keys unique. A byte order mark is skipped."""
     from domino_py.constraints.schema_source import kind_of, read_source

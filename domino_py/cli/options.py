@@ -29,6 +29,18 @@ Schema = Annotated[
 GrammarFile = Annotated[
     str | None, typer.Option("--grammar", "-g", help="A grammar file; .gbnf, .lark and .ebnf say their syntax.")
 ]
+Template = Annotated[
+    str | None,
+    typer.Option("--template", "-t", help="A template file, or its text; {holes} are filled as --hole says."),
+]
+Hole = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="With --template: name=int (float, bool, str, date), name=regex:PATTERN, name=choice:a|b, or "
+        "name=SCHEMA. Repeat the option.",
+        metavar="NAME=WHAT",
+    ),
+]
 Syntax = Annotated[str | None, typer.Option(help="With --grammar: gbnf, lark or ebnf.")]
 
 

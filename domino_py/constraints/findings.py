@@ -31,7 +31,7 @@ def check_combined(constraint: Constraint) -> list[Problem]:
 
     constraint.validate()
     found: list[Problem] = []
-    for place, part in _named_parts(constraint):
+    for place, part in named_parts(constraint):
         found += within(place, check(part))
     found += _ambiguities(constraint) if constraint.kind == "template" else []
     found += _quotes(constraint) if constraint.kind == "template" else []
@@ -39,7 +39,8 @@ def check_combined(constraint: Constraint) -> list[Problem]:
     return found
 
 
-def _named_parts(constraint: Constraint) -> Iterator[tuple[str, Constraint]]:
+def named_parts(constraint: Constraint) -> Iterator[tuple[str, Constraint]]:
+    """The parts of a combined constraint, each with its place in messages; "" where it has none of its own."""
     if constraint.kind == "template":
         yield from ((f"{{{name}}}", part) for name, part in constraint.source[1])
     elif constraint.kind == "select":
