@@ -33,6 +33,16 @@ def test_rows_and_ends_are_those_of_single_tokens(kind: str) -> None:
     assert poor <= set(ids_of(paths.poor).tolist())
 
 
+@pytest.mark.parametrize("kind", ["gpt2", "whole"])
+def test_texts_end_where_they_are_read_to_byte_by_byte(kind: str) -> None:
+    paths = survival_of(kind).paths
+    tokens = np.arange(len(paths.kinds), dtype=np.int32)
+    for states in ((paths.start,), tuple(range(0, len(paths.cuts), 3))):
+        listed = sorted(map(tuple, paths.read_all(states, tokens).tolist()))
+        texts = [bytes(paths.text[paths.text_start[t] : paths.text_start[t + 1]]) for t in tokens]
+        assert listed == [(t, after) for t, data in enumerate(texts) if data for after in paths.read(states, data)]
+
+
 def test_a_cut_is_a_byte_behind_which_everything_is_as_at_the_beginning() -> None:
     paths = survival_of("gpt2").paths
     for p, cuts in enumerate(paths.cuts):

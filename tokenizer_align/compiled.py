@@ -208,13 +208,8 @@ class Compiled:
         """
         mask = self.mask(here).copy()
         tokens = self.ids(mask)
-        known: dict[int, int] = {}
         with self.engine.lock:
-            heads = here.heads
-            if isinstance(heads, Tracked) and self.vocabulary.is_atomic:
-                known = self.engine.unique_plans.lengths(heads, mask, tokens)
-            elif self.is_one_walk:
-                known = self._shared_lengths(here, plan, tokens)
+            known = self._known_lengths(here, plan, mask, tokens)
         known.pop(plan[0] if plan else -1, None)
         for token in tokens:
             if token not in self.eos_token_ids:
@@ -225,6 +220,16 @@ class Compiled:
                 if n > n_tokens - 1:
                     mask[token >> 5] &= ~np.uint32(1 << (token & 31))
         return mask
+
+    def _known_lengths(
+        self, here: Configuration, plan: tuple[int, ...], mask: Mask, tokens: list[int]
+    ) -> dict[int, int]:
+        """How many tokens complete the text after these tokens of the mask; without those for which to ask. The lock
+        is held."""
+        heads = here.heads
+        if isinstance(heads, Tracked) and self.vocabulary.is_atomic:
+            return self.engine.unique_plans.lengths(heads, mask, tokens)
+        return self._shared_lengths(here, plan, tokens) if self.is_one_walk else {}
 
     def _shared_lengths(self, here: Configuration, plan: tuple[int, ...], tokens: list[int]) -> dict[int, int]:
         """How many tokens complete the text after these, as far as many lead to the same place; the lock is held."""

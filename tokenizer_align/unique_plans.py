@@ -19,7 +19,6 @@ from .unique_shared import UNLIKE, kept_completion
 if TYPE_CHECKING:
     from .engine import Engine, Heads, Mask
 
-ASK = -2
 _ENDS = frozenset(b'"\\[]{}')
 
 
@@ -28,68 +27,74 @@ class UniquePlans:
 
     def __init__(self, engine: Engine) -> None:
         self.engine, self.runs, self.masks = engine, engine.unique, engine.unique_masks
-        self._inert: dict[Heads, int] = {}
+        self._inert: dict[Heads, bytes | None] = {}
 
     def lengths(self, heads: Tracked, row: Mask, tokens: list[int]) -> dict[int, int]:
         """How many tokens complete the text after these tokens of its mask; without those for which to ask."""
+        found: dict[int, int] = {}
+        for text, ids in self.texts(heads, row, tokens):
+            plan = self.engine.fewest_tokens(text)
+            if plan is not None:
+                found |= dict.fromkeys(ids, len(plan))
+        return found
+
+    def texts(self, heads: Tracked, row: Mask, tokens: list[int]) -> list[tuple[bytes, list[int]]]:
+        """What completes the text, for tokens of its mask that share it; without those for which to ask."""
         if len(heads.groups) > 1:
-            return {}
+            return []
         group = heads.groups[0]
         special = set(self.masks.joints(group, row))
         if is_at_risk(group[1]):
             special.update(self.masks.following_tokens(group, row))
         tokens = [token for token in tokens if token not in special]
-        found: dict[int, int] = {}
+        found: list[tuple[bytes, list[int]]] = []
         together, alone = self.engine.token_ends.ends(group[0], tokens, self.runs.live_bytes, BRACKET_BITS)
         for ids in (*together, *([token] for token in alone)):
-            n = self._of_automaton(group, ids[0])
-            found |= dict.fromkeys(ids, n) if n >= 0 else self._unlike(group, ids)
+            text = self._of_automaton(group, ids[0])
+            found.append((text, ids) if text is not None else self._unlike(group, ids))
         return found
 
-    def _of_automaton(self, group: Group, token: int) -> int:
-        """The tokens of the automaton's shortest text after a token; ASK where it begins a part."""
+    def _of_automaton(self, group: Group, token: int) -> bytes | None:
+        """The automaton's shortest text after a token; None (to ask for it) where it begins a part."""
         data = self.engine.vocabulary.token_bytes[token] or b""
         if not BRACKETS.isdisjoint(data):
-            return ASK
+            return None
         heads = self.masks.run(group[0], token)
-        found = self._inert.get(heads)
-        if found is None:
+        if heads not in self._inert:
             if len(self._inert) > 4_096:
                 self._inert.clear()
-            found = self._inert[heads] = self._inert_length(heads, group[1], data)
-        return found
+            self._inert[heads] = self._inert_text(heads, group[1], data)
+        return self._inert[heads]
 
-    def _inert_length(self, heads: Heads, levels: Levels, data: bytes) -> int:
+    def _inert_text(self, heads: Heads, levels: Levels, data: bytes) -> bytes | None:
         text = self.runs.shortest(heads)
         here = read_levels(tuple(map(bare, levels)), data)
         if here is None or any(level.used and level.item is not None for level in here):
-            return ASK
+            return None
         groups: tuple[Group, ...] = ((heads, here),)
         for at in range(len(text or b"")):
             before = groups[0][1]
             groups = self.runs.run_groups(groups[:1], (text or b"")[at : at + 1])
             if not groups or _begins_part(before, groups[0][1]):
-                return ASK
-        plan = None if text is None else self.engine.fewest_tokens(text)
-        return ASK if plan is None else len(plan)
+                return None
+        return text
 
-    def _unlike(self, group: Group, ids: list[int]) -> dict[int, int]:
-        """The plan that tokens in the middle of a string share; without those that make it like one of the plan's."""
+    def _unlike(self, group: Group, ids: list[int]) -> tuple[bytes, list[int]]:
+        """The text that tokens in the middle of a string share; without those that make it like one of the text's."""
         item, data = group[1][-1].item, self.engine.vocabulary.token_bytes
         if item is None or item.mode not in (Mode.STRING, Mode.KEY) or b"\\" in item.text:
-            return {}
+            return b"", []
         ids = [token for token in ids if _ENDS.isdisjoint(data[token] or b"")]
         if not ids:
-            return {}
+            return b"", []
         levels = tuple(_unlike_level(level) for level in group[1])
         here = self.masks.run(group[0], ids[0]), levels
         text, values = kept_completion(self.runs, here)
-        plan = None if text is None else self.engine.fewest_tokens(text)
-        if plan is None:
-            return {}
+        if text is None:
+            return b"", []
         n = len(item.text)
         like = {value[n:] for kind, value in values if kind == "s" and value.startswith(item.text)}
-        return {token: len(plan) for token in ids if data[token] not in like}
+        return text, [token for token in ids if data[token] not in like]
 
 
 def _begins_part(before: Levels, after: Levels) -> bool:

@@ -13,7 +13,7 @@ import time
 import numpy as np
 
 from .canonical.choose_law import survival_for
-from .canonical.laws import CanonicalCompiled
+from .canonical.laws import AlignedCompiled, CanonicalCompiled
 from .canonical.rules import TokenizationRules
 from .compiled import Compiled
 from .engine import Engine
@@ -54,11 +54,13 @@ def _run_all() -> None:
     tokens = [*(bytes([b]) for b in range(256)), b"ab", b'a"', None]
     vocabulary = Vocabulary.from_bytes(tokens, (258,), rules=rules)
     engine = Engine(vocabulary, memo_min_nodes=2, wide_bytes=4)
+    engine.token_ends.min_tokens = 1
     text = seq(lit(b'{"'), star(byte_set(range(48, 123))), lit(b'"}'))
     compiled = Compiled(text, vocabulary, engine=engine)
     compiled.fill([compiled.matcher()], np.zeros((1, compiled.n_words), np.uint32))
     _run(compiled)
-    _run(CanonicalCompiled(text, vocabulary, engine, survival_for(engine)))
+    for law in (AlignedCompiled, CanonicalCompiled):
+        _run(law(text, vocabulary, engine, survival_for(engine)))
     letters = byte_set(range(48, 123))
     for expr in (
         seq(lit(b"{"), repeat(letters, 1, 2), lit(b"}")),

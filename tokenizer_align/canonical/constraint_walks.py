@@ -168,6 +168,12 @@ def ids_of(row: npt.NDArray[np.uint32]) -> Ids:
     return out
 
 
+def bits_of(row: npt.NDArray[np.uint32], ids: Ids) -> npt.NDArray[np.bool_]:
+    """Which tokens a row holds: bool[n_ids]."""
+    found: npt.NDArray[np.bool_] = (row[ids >> 5] >> (ids & 31).astype(np.uint32) & 1).astype(np.bool_)
+    return found
+
+
 def set_bits(row: npt.NDArray[np.uint32], ids: Ids) -> None:
     """Set the bits of tokens in a row."""
     np.bitwise_or.at(row, ids >> 5, np.uint32(1) << (ids & 31).astype(np.uint32))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..compiled import Compiled
-from .laws import LawfulCompiled
+from .lawful import LawfulCompiled
 from .search import bytes_in
 
 MAX_GIVEN_BACK = 8

@@ -153,3 +153,42 @@ def token_ends(first, arcs, start, tokens, text_start, text, stops, kinds, out):
                     out[n_out, 2] = here[j, 1]
                 n_out += 1
     return n_out
+
+
+@njit(cache=True, nogil=True)
+def text_ends(first, arcs, starts, tokens, text_start, text, stops, out):  # type: ignore[no-untyped-def]
+    """The states behind the texts of tokens, however these are split into pieces: rows (index into tokens, state) into
+    out: int32[m, 2]. Returns how many rows there are; where that is more than m, the rest is missing.
+
+    starts: int32[n], where the texts begin; states in which nothing may end are left out.
+    """
+    n_states = stops.shape[0]
+    here, after = np.zeros(n_states, np.int32), np.zeros(n_states, np.int32)
+    seen = np.full(n_states, -1, np.int64)
+    n_out = 0
+    for i in range(tokens.shape[0]):
+        token = tokens[i]
+        if text_start[token] == text_start[token + 1]:
+            continue
+        n = starts.shape[0]
+        here[:n] = starts
+        for at in range(text_start[token], text_start[token + 1]):
+            m = 0
+            mark = i * text.shape[0] + at
+            for j in range(n):
+                place = here[j] * 256 + text[at]
+                for arc in range(first[place], first[place + 1]):
+                    target = arcs[arc, 1]
+                    if seen[target] != mark:
+                        seen[target] = mark
+                        after[m] = target
+                        m += 1
+            n = m
+            here, after = after, here
+        for j in range(n):
+            if stops[here[j]] != NOWHERE:
+                if n_out < out.shape[0]:
+                    out[n_out, 0] = i
+                    out[n_out, 1] = here[j]
+                n_out += 1
+    return n_out

@@ -29,6 +29,11 @@ class Speller:
             self._memo[key] = self._spell(states, last, text)
         return self._memo[key]
 
+    def begins_pre_token(self, states: States, text: bytes) -> bool:
+        """Whether a boundary lies before a text that can be spelled from these states."""
+        cuts = self._boundaries(states, text)
+        return bool(cuts) and cuts is not None and cuts[0] == 0
+
     def _spell(self, states: States, last: int, text: bytes) -> tuple[int, ...] | None:
         cuts = self._boundaries(states, text)
         if cuts is None:

@@ -23,6 +23,7 @@ from .path_kernels import (
     ORDINARY,
     WHOLE,
     may_stop,
+    text_ends,
     token_ends,
     token_rows,
     tokens_into,
@@ -191,6 +192,16 @@ class TokenPaths:
             if n <= len(out):
                 return out[:n]
             out = np.zeros((n, 3), np.int32)
+
+    def read_all(self, states: States, tokens: Ids) -> npt.NDArray[np.int32]:
+        """int32[n, 2]: (index into tokens, state) for the states that `read` gives after each token's bytes."""
+        automaton, starts = self.pre_tokens, np.array(states, np.int32)
+        out = np.zeros((4 * len(tokens) + 16, 2), np.int32)
+        while True:
+            n = text_ends(automaton.first, automaton.arcs, starts, tokens, self.text_start, self.text, self.stops, out)
+            if n <= len(out):
+                return out[:n]
+            out = np.zeros((n, 2), np.int32)
 
     def read(self, states: States, data: bytes) -> States:
         """The states that are possible after more bytes of the text, however they are split into tokens.
