@@ -1,4 +1,4 @@
-"""The README's examples run as they stand, in order, and print what the README says they print.
+"""The examples of the README and of pages of the documentation run as they stand, in order, and print what they say.
 
 In a report the numbers are left out of the comparison: times differ, and with them which drafts are worth a wider
 pass.
@@ -14,13 +14,14 @@ from typing import Any
 
 import pytest
 
-README = Path(__file__).parent.parent / "README.md"
+ROOT = Path(__file__).parent.parent
+PAGES = {"README.md": 7, "docs/templates.md": 7}  # and how many blocks run at least
 BLOCK = re.compile(r"<!-- run -->\n```python\n(.*?)```\n(?:\n```text\n(.*?)```)?", re.S)
 
 
-def blocks() -> list[tuple[str, str]]:
+def blocks(page: str) -> list[tuple[str, str]]:
     """(code, expected output) of every runnable block."""
-    return BLOCK.findall(README.read_text(encoding="utf-8"))
+    return BLOCK.findall((ROOT / page).read_text(encoding="utf-8"))
 
 
 def comparable(output: str) -> list[str]:
@@ -31,22 +32,24 @@ def comparable(output: str) -> list[str]:
     return [" ".join(line.split()) for line in output.splitlines() if line.strip()]
 
 
-def test_readme_has_runnable_blocks() -> None:
-    assert len(blocks()) >= 7
+@pytest.mark.parametrize("page", PAGES)
+def test_pages_have_runnable_blocks(page: str) -> None:
+    assert len(blocks(page)) >= PAGES[page]
 
 
 @pytest.mark.model
-def test_readme_examples_print_what_they_say(default_model: tuple[Any, Any]) -> None:
+@pytest.mark.parametrize("page", PAGES)
+def test_examples_print_what_they_say(default_model: tuple[Any, Any], page: str) -> None:
     import domino_py as domino
 
-    namespace: dict[str, Any] = {"__name__": "readme"}
+    namespace: dict[str, Any] = {"__name__": "page"}
     original = domino.load_default
     domino.load_default = lambda: default_model  # loaded once for all tests
     try:
-        for code, expected in blocks():
+        for code, expected in blocks(page):
             out = io.StringIO()
             with contextlib.redirect_stdout(out):
-                exec(compile(code, "README.md", "exec", dont_inherit=True), namespace)
+                exec(compile(code, page, "exec", dont_inherit=True), namespace)
             assert comparable(out.getvalue()) == comparable(expected), code
     finally:
         domino.load_default = original
