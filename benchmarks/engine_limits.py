@@ -94,6 +94,7 @@ def rows_of(vocabulary: Vocabulary, n_rows: int) -> list[Matcher]:
 def drop_kept(rows: list[Matcher]) -> None:
     for matcher in rows:
         matcher.compiled.kept.drop()
+        matcher.compiled.engine.rows.drop()
         matcher.configuration.mask_row = None
 
 

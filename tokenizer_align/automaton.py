@@ -54,7 +54,7 @@ class Automaton:
         self._literals: dict[bytes, int] = {}
         self._seqs: dict[tuple[tuple[int, ...], ...], int] = {}
         self.objects = ObjectStates(self)
-        self._clamped: dict[int, int] = {}
+        self.clamped_states: dict[int, int] = {}  # as far as they were asked for
         self.anchors: dict[int, str] = {}  # state -> the kind of a tracked node (`unique`) that it closes
         self.counted: dict[Count, int] = {}  # states of chains of counts, and back
         self.count_at: dict[int, Count] = {}
@@ -102,6 +102,7 @@ class Automaton:
         self.tables.state_nullable.array[state] = MUST_BUILD if is_open else expr.memo_nullable
         if expr.kind == K_ANCHOR:
             self.anchors[state] = expr.data
+            self.tables.state_flags.array[state] = k.FLAG_ANCHOR
             self.tables.keep_stacks_apart()  # what came belongs to one stack each
         return state
 
@@ -257,7 +258,8 @@ class Automaton:
         tables.state_self.row(state)[:] = words_of(own)
         tables.state_reach.array[state] = k.REACH_ALL if own else 0
         tables.state_row.array[state] = index
-        tables.state_flags.array[state] = k.FLAG_WIDE if live.bit_count() >= self.wide_bytes else 0
+        if live.bit_count() >= self.wide_bytes:
+            tables.state_flags.array[state] |= k.FLAG_WIDE
         tables.state_kind.array[state] = k.ROW
 
     def _group(self, found: Iterable[tuple[int, Frames]]) -> dict[int, int]:
@@ -306,7 +308,7 @@ class Automaton:
         A token of at most L bytes cannot use up more than L repetitions: {lo, hi} acts as {min(lo, L+1), unbounded}
         where hi exceeds L.
         """
-        found = self._clamped.get(state)
+        found = self.clamped_states.get(state)
         if found is None:
             expr = self.exprs[state] if state < k.LIT_BASE else None
             found = state
@@ -316,5 +318,5 @@ class Automaton:
             elif expr is not None and not expr.has_call:
                 code = self.code_of(clamp_counts(expr, self.longest_token))
                 found = code if 0 <= code < k.LIT_BASE else state
-            self._clamped[state] = found
+            self.clamped_states[state] = found
         return found

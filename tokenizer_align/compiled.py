@@ -39,6 +39,8 @@ class Compiled:
         self.engine = engine if engine is not None else engine_for(vocabulary)
         self.n_rows = vocabulary.n_rows
         self.n_words = self.engine.n_words
+        # Whether a mask is one walk from the clamped heads, and all configurations with the same ones share it.
+        self.shares_rows = vocabulary.is_atomic
         self.eos_token_ids = frozenset(vocabulary.eos_token_ids)
         self._eos_bits = np.zeros(self.n_words, np.uint32)
         for token in self.eos_token_ids:
@@ -73,15 +75,21 @@ class Compiled:
 
     def successor(self, here: Configuration, token_id: int) -> Configuration | None:
         """The configuration after a token; None where the token is not legal."""
-        if token_id in here.successors:
-            return here.successors[token_id]
-        self.engine.tidy()
-        with self.engine.lock:
-            heads = self.engine.run_token(here.heads, token_id)
+        found = here.successors.get(token_id, here)
+        if found is not here:
+            return found
+        engine = self.engine
+        engine.tidy()
+        with engine.lock:
+            heads = engine.run_token(here.heads, token_id)
             after = self._configuration(heads, here, token_id) if heads else None
-        if after is not None and not self.vocabulary.is_atomic and not self.is_live(after):
+            if self.shares_rows:  # what can be read can be completed
+                if self.kept.touch(here):
+                    here.successors[token_id] = after
+                return after
+        if after is not None and not self.is_live(after):
             after = None
-        with self.engine.lock:
+        with engine.lock:
             if self.kept.touch(here):
                 here.successors[token_id] = after
         return after
@@ -98,24 +106,34 @@ class Compiled:
         """The mask of a configuration, end-of-sequence included where the text is complete; kept with it."""
         if here.mask_row is not None:
             return here.mask_row
-        row = self.kept_row(here)
-        if row is None:
-            self.engine.tidy()
-            with self.engine.in_use:
-                if self.shares_rows:
-                    row = self.engine.mask(here.clamped)
-                else:
-                    row = self.engine.mask(here.heads)
-                    for token in self.ids(row):
-                        if self.successor(here, token) is None:
-                            row[token >> 5] &= ~np.uint32(1 << (token & 31))
-            row = self._finished_row(row, here.complete)
-        return self.keep_row(here, row)
+        self.engine.tidy()
+        with self.engine.in_use:
+            if self.shares_rows:
+                row = self.engine.row(here.clamped)
+            else:
+                row = self._row_apart(here)
+        self.hold_row(here, row)
+        return row
 
-    @property
-    def shares_rows(self) -> bool:
-        """Whether a mask is one walk from the clamped heads, and all configurations with the same ones share it."""
-        return self.vocabulary.is_atomic
+    def hold_row(self, here: Configuration, row: Mask) -> None:
+        """Let a configuration hold its kept mask."""
+        with self.engine.lock:
+            if self.kept.touch(here):
+                here.mask_row = row
+
+    def _row_apart(self, here: Configuration) -> Mask:
+        """The mask where a token may lead to what no tokens can complete; kept by its heads."""
+        with self.engine.lock:
+            row = self.kept.row(here.heads)
+        if row is None:
+            row = self.engine.mask(here.heads)
+            for token in self.ids(row):
+                if self.successor(here, token) is None:
+                    row[token >> 5] &= ~np.uint32(1 << (token & 31))
+            row = self._finished_row(row, here.complete)
+            with self.engine.lock:
+                row = self.kept.keep_row(here.heads, row)
+        return row
 
     @cached_property
     def tracks(self) -> bool:
@@ -126,19 +144,6 @@ class Compiled:
     def is_one_walk(self) -> bool:
         """Whether a mask is one walk from the clamped heads and nothing else."""
         return self.shares_rows and not self.tracks
-
-    def kept_row(self, here: Configuration) -> Mask | None:
-        """The mask of a configuration, if it is kept, or that of one which differs in counts without effect only."""
-        with self.engine.lock:
-            return self.kept.row(here.clamped if self.shares_rows else here.heads)
-
-    def keep_row(self, here: Configuration, row: Mask) -> Mask:
-        """Keep a read-only mask (end-of-sequence included); returns the one that is kept."""
-        with self.engine.lock:
-            row = self.kept.keep_row(here.clamped if self.shares_rows else here.heads, row)
-            if self.kept.touch(here):
-                here.mask_row = row
-        return row
 
     def fill(self, matchers: Sequence[Matcher], out: npt.NDArray[Any], n_threads: int | None = None) -> None:
         """The masks of many running texts in one call: see `tokenizer_align.fill.fill`."""

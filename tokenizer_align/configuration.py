@@ -91,7 +91,7 @@ class Configuration:
 class Kept:
     """The configurations and masks that one compiled constraint keeps. The engine's lock is held around every call."""
 
-    __slots__ = ("__weakref__", "_engine", "_old", "_old_rows", "_rows", "_seen", "_young")
+    __slots__ = ("__weakref__", "_engine", "_old", "_old_rows", "_rows", "_young")
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -99,7 +99,6 @@ class Kept:
         self._old: dict[Heads, Configuration] = {}
         self._rows: dict[Heads, Mask] = {}
         self._old_rows: dict[Heads, Mask] = {}
-        self._seen: set[Heads] = set()
         engine.keepers.add(self)
 
     def find(self, heads: Heads) -> Configuration | None:
@@ -129,18 +128,6 @@ class Kept:
             row = self.keep_row(key, self._old_rows.pop(key))
         return row
 
-    def row_or_seen(self, key: Heads) -> Mask | bool:
-        """A kept mask, or whether it was asked for like this before, since the last age: of a batch, only what comes
-        again is kept."""
-        row = self._rows.get(key)
-        if row is None and self._old_rows:
-            row = self.row(key)
-        if row is not None:
-            return row
-        n = len(self._seen)
-        self._seen.add(key)
-        return len(self._seen) == n
-
     def keep_row(self, key: Heads, row: Mask) -> Mask:
         """Keep a mask; returns the one that is kept."""
         found = self._rows.get(key)
@@ -155,7 +142,6 @@ class Kept:
             here.mask_row, here.successors = None, {}
         self._old, self._young = self._young, {}
         self._old_rows, self._rows = self._rows, {}
-        self._seen.clear()
 
     def drop(self) -> None:
         """Drop everything: heads and keys have lost their meaning."""

@@ -14,12 +14,14 @@ class Counters:
     """What an engine did so far.
 
     walks, walk_rounds: masks walked for, and walks that took (again, where something had to be built first).
-    runs: byte strings read. memos, memo_tokens, residual_nodes: made or loaded, what their bases and residual tries
-    hold. generations, ages: how often states, and what is kept, were dropped.
+    builds: times that something met had to be built. runs: byte strings read. memos, memo_tokens, residual_nodes: made
+    or loaded, what their bases and residual tries hold. generations, ages: how often states, and what is kept, were
+    dropped.
     """
 
     walks: int = 0
     walk_rounds: int = 0
+    builds: int = 0
     runs: int = 0
     memos: int = 0
     memo_tokens: int = 0
@@ -35,11 +37,12 @@ def view(engine: Engine) -> dict[str, int]:
         bytes_of = {pool.slot: pool.n * pool.width * pool.array.itemsize for pool in tables.pools()}
         trie = sum(bytes_of[pool.slot] for pool in tables.trie_pools())
         memos = sum(bytes_of[pool.slot] for pool in (tables.memos, tables.base_rows, tables.base_lists))
+        n_nodes, n_memo_hits = engine.walkers.visited()
         n_cells = int(tables.counts.array[0])
         return {
             **asdict(engine.counters),
-            "nodes_visited": engine.walkers.n_nodes,
-            "memo_hits": engine.walkers.n_memo_hits,
+            "nodes_visited": n_nodes,
+            "memo_hits": n_memo_hits,
             "memo_memory_hits": store.n_hits,
             "memo_disk_hits": store.n_disk_hits,
             "memo_disk_writes": store.n_writes,

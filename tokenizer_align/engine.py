@@ -25,6 +25,7 @@ from .expressions import Expr
 from .memo_store import MemoStore, memo_cache
 from .memos import make_memo
 from .project import Projection
+from .shared_rows import Reads, SharedRows
 from .shared_walks import SharedWalks
 from .tables import Tables
 from .token_ends import TokenEnds
@@ -38,7 +39,9 @@ from .walkers import Held, Walkers
 Mask = npt.NDArray[np.uint32]
 Heads = tuple[tuple[int, int], ...]
 
+_ALL_READ = Reads(0, True)
 _NO_BYTES = np.zeros(0, np.uint8)
+COUNT_EVERY = 8  # rounds of building; the bytes of states are counted then
 MEMO_MIN_NODES = 300  # below, scanning a subtree is cheaper than keeping a memo of it
 
 
@@ -70,6 +73,8 @@ class Engine:
         self.tables = Tables(self.n_words)
         self.walkers = Walkers(self.lock)
         self.end_ids = np.array(vocabulary.eos_token_ids, np.int32)
+        self._end_bits: Mask = np.zeros(self.n_words, np.uint32)
+        k.set_ids(self.end_ids, self._end_bits)
         self.tables.ctx[k.MEMO_MIN_NODES] = memo_min_nodes
         self.longest_token = max((len(data) for data in vocabulary.token_bytes if data), default=1)
         self.token_arrays: dict[int, npt.NDArray[np.uint8]] = {}
@@ -81,7 +86,7 @@ class Engine:
         self.automaton = Automaton(self.tables, self.longest_token, wide_bytes)
         self.project = Projection(vocabulary.usable_bytes)
         self._live = np.zeros(4, np.uint64)
-        self.shared_walks = SharedWalks()
+        self.shared_walks, self.rows = SharedWalks(), SharedRows(self)
         self._forget_tracked()
 
     def _forget_tracked(self) -> None:
@@ -94,6 +99,9 @@ class Engine:
 
     def load(self, heads: Heads) -> None:
         codes, stacks = self.tables.head_code, self.tables.head_stack
+        if len(heads) == 1:
+            codes[0], stacks[0] = heads[0]
+            return
         for i, (code, stack) in enumerate(heads):
             codes[i], stacks[i] = code, stack
 
@@ -118,11 +126,12 @@ class Engine:
     def run(self, heads: Heads, text: npt.NDArray[np.uint8]) -> Heads:
         """The closed heads after the bytes; empty where they cannot be read, or nothing legal could follow."""
         with self.lock:
-            if self.automaton.anchors:
-                data = text.tobytes()
-                if isinstance(heads, Tracked) or b"[" in data or b"{" in data:
-                    return self.unique.run(heads, data)
-            return self.run_plain(heads, text)
+            if isinstance(heads, Tracked):
+                return self.unique.run(heads, text.tobytes())
+            after = self.run_plain(heads, text)
+            if self.automaton.anchors and self.tables.counts.array[k.ANCHORS_PUSHED]:
+                return self.unique.run(heads, text.tobytes())
+            return after
 
     def run_plain(self, heads: Heads, text: npt.NDArray[np.uint8]) -> Heads:
         """The same for the automaton alone, which takes anchors (`unique`) for brackets."""
@@ -152,6 +161,13 @@ class Engine:
 
     def clamped(self, heads: Heads) -> Heads:
         """Heads with the same mask, without counts beyond the longest token."""
+        known = self.automaton.clamped_states
+        for code, _ in heads:
+            if 0 < code < k.LIT_BASE and known.get(code) != code:
+                break
+        else:
+            if not isinstance(heads, Tracked):
+                return heads
         with self.lock:
             if isinstance(heads, Tracked):
                 return heads_of(tuple((self.clamped(here), levels) for here, levels in heads.groups))
@@ -159,36 +175,59 @@ class Engine:
             with self.changing():
                 return tuple([(self._clamped(code), stack) for code, stack in heads])
 
+    def row(self, heads: Heads) -> Mask:
+        """The mask of clamped heads as it is kept, end-of-sequence included where the text is complete."""
+        is_plain = not isinstance(heads, Tracked)
+        if is_plain:
+            with self.lock:
+                row = self.rows.find(heads)
+            if row is not None:
+                return row
+        row, reads = self._mask(heads)
+        if (k.ACCEPT, -1) in heads:
+            row |= self._end_bits
+        if is_plain:
+            with self.lock:
+                return self.rows.keep(heads, row, reads)
+        return row
+
     def mask(self, heads: Heads) -> Mask:
         """A new row with the bits of all tokens that the heads can read whole (uint32[n_words])."""
+        return self._mask(heads)[0]
+
+    def _mask(self, heads: Heads) -> tuple[Mask, Reads]:
         if isinstance(heads, Tracked):
             with self.lock:
-                return self.unique_masks.mask(heads.groups)
-        mask = self.walked(heads)
-        if not self.automaton.anchors:
-            return mask
-        with self.lock:
-            for token in self.unique_masks.illegal_tokens((heads, ()), mask):
-                mask[token >> 5] &= ~np.uint32(1 << (token & 31))
-            return mask
+                return self.unique_masks.mask(heads.groups), _ALL_READ
+        mask, reads, opens_tracked = self._walk(heads)
+        if opens_tracked:
+            with self.lock:
+                for token in self.unique_masks.illegal_tokens((heads, ()), mask):
+                    mask[token >> 5] &= ~np.uint32(1 << (token & 31))
+        return mask, reads
 
     def walked(self, heads: Heads) -> Mask:
         """The same for the automaton alone, which takes anchors for brackets."""
+        return self._walk(heads)[0]
+
+    def _walk(self, heads: Heads) -> tuple[Mask, Reads, bool]:
+        """The mask of the automaton, what the walk read of the stacks, and whether anchors came onto one."""
         mask: Mask = np.zeros(self.n_words, np.uint32)
-        with self.lock:
-            self.counters.walks += 1
+        n_rounds = 0
         while True:
-            held, (walker,) = self.walkers.take(self.tables, len(heads))
+            held, walker = self.walkers.take_one(self.tables, len(heads))
             with held:
                 walker.load(heads)
                 result = k.walk(walker.ctx, len(heads), mask)
                 wanted = walker.wanted()
                 if result == k.NEED_ROOM:
                     walker.grow()
-            self.walkers.give([walker])
-            self.counters.walk_rounds += 1
+                deepest, sets_read, anchors_pushed = walker.counts[k.DEEPEST : k.ANCHORS_PUSHED + 1].tolist()
+            self.walkers.give(walker)
+            n_rounds += 1
             if result == k.OK:
-                return mask
+                self.count_walks(1, n_rounds)
+                return mask, Reads(deepest, bool(sets_read or anchors_pushed)), bool(anchors_pushed)
             if result == k.NEED_BUILD:
                 self.make(wanted)
             mask[:] = 0
@@ -215,7 +254,7 @@ class Engine:
             if isinstance(heads, Tracked):
                 return self.unique.forced_run(heads, limit)
             found = self._forced_plain(heads, limit, out)
-            if self.automaton.anchors and (b"[" in found[0] or b"{" in found[0]):
+            if self.automaton.anchors and (b"[" in found[0] or b"{" in found[0]):  # it may have gone past a bracket
                 return self.unique.forced_run(heads, limit)
             return found
 
@@ -340,16 +379,20 @@ class Engine:
         """Build the states and memos that a kernel asked for."""
         if not wanted:
             raise DominoError("a walk asked for nothing and did not finish")
+        with self.lock:
+            self.walkers.settle()
+            self._n_unfinished += 1  # as `changing`
+            for what in wanted:
+                if not what & k.MEMO_REQUEST:
+                    self.automaton.build(what)
+            self._n_unfinished -= 1
+            self.counters.builds += 1
         for what in wanted:
             if what & k.MEMO_REQUEST:
                 key = what & ~k.MEMO_REQUEST
                 make_memo(self, key >> 30, key & ((1 << 30) - 1))
-            else:
-                with self.lock:
-                    self.walkers.settle()
-                    with self.changing():
-                        self.automaton.build(what)
-        self._n_state_bytes = self.n_state_bytes()
+        if self.counters.builds % COUNT_EVERY == 0 or wanted[-1] & k.MEMO_REQUEST:
+            self._n_state_bytes = self.n_state_bytes()
 
 
 _engines: weakref.WeakValueDictionary[str, Engine] = weakref.WeakValueDictionary()

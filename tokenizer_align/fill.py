@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from . import kernels as k
 from .errors import DeadEnd, InvalidOption
+from .shared_rows import Reads
 from .threads import n_cores, side_by_side
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 Heads = tuple[tuple[int, int], ...]
 MIN_ROWS_A_THREAD = 4  # waking a thread costs as much as some walks
 RESULT = 3  # the place of a job where its result stands
-NOTHING: npt.NDArray[np.int64] = np.zeros((0, 4), np.int64)
+NOTHING: npt.NDArray[np.int64] = np.zeros((0, 6), np.int64)
 
 
 def fill(matchers: Sequence[Matcher], out: npt.NDArray[Any], n_threads: int | None = None) -> None:
@@ -51,7 +52,7 @@ def fill(matchers: Sequence[Matcher], out: npt.NDArray[Any], n_threads: int | No
         batch = _sort(engine, matchers, rows)
         if batch.places:
             n_empty = _walk_all(engine, batch, n_threads)
-            batch.share()
+            batch.share(engine)
             if n_empty:
                 at = int(np.flatnonzero(batch.jobs[:, RESULT] == k.EMPTY)[0])
                 raise DeadEnd(matchers[batch.places[at]].text_bytes())
@@ -74,7 +75,7 @@ class _Batch:
     """What is to be done for the rows of one call.
 
     rows: what is written. alone: rows that are made one by one. places: rows that are walked, each for its own heads;
-    heads (int64[n, 2]) and jobs (int64[n_walked, 4]) are what the kernel takes. same: (row, walked row with the same
+    heads (int64[n, 2]) and jobs (int64[n_walked, 6]) are what the kernel takes. same: (row, walked row with the same
     heads). again: (row, configuration) of masks to keep.
     """
 
@@ -87,14 +88,17 @@ class _Batch:
         self.n_heads = 0  # the most that a row has
         self.heads = self.jobs = NOTHING
 
-    def share(self) -> None:
+    def share(self, engine: Engine) -> None:
         """Copy masks to the other rows with the same heads, and keep those that were asked for before."""
         for row, first in self.same:
             self.rows[row] = self.rows[first]
+        places = {row: place for place, row in enumerate(self.places)} | {row: -1 for row, _ in self.same}
         for row, here in self.again:
-            mask = self.rows[row].copy()
-            mask.flags.writeable = False
-            here.compiled.keep_row(here, mask)
+            if places[row] >= 0:
+                reads = Reads(int(self.jobs[places[row], 4]), bool(self.jobs[places[row], 5]))
+                with engine.lock:
+                    mask = engine.rows.keep(here.clamped, self.rows[row].copy(), reads)
+                here.compiled.hold_row(here, mask)
 
 
 def _sort(engine: Engine, matchers: Sequence[Matcher], rows: npt.NDArray[np.uint32]) -> _Batch:
@@ -104,7 +108,7 @@ def _sort(engine: Engine, matchers: Sequence[Matcher], rows: npt.NDArray[np.uint
     walked: dict[Heads, int] = {}
     flat: list[int] = []
     jobs: list[int] = []
-    first, most, address, stride = 0, 0, rows.ctypes.data, rows.strides[0]
+    first, most, address, stride, kept = 0, 0, rows.ctypes.data, rows.strides[0], engine.rows
     with engine.lock:
         for row, matcher in enumerate(matchers):
             here = matcher.configuration
@@ -117,20 +121,20 @@ def _sort(engine: Engine, matchers: Sequence[Matcher], rows: npt.NDArray[np.uint
                 rows[row] = here.mask_row
             else:
                 heads = here.clamped
-                found = compiled.kept.row_or_seen(heads)
-                if found is True:
-                    again.append((row, here))
-                elif found is not False:
+                found = kept.find(heads)
+                if found is not None:
                     rows[row] = found
-                    compiled.keep_row(here, found)
+                    compiled.hold_row(here, found)
                     continue
+                if kept.was_asked_for(heads):
+                    again.append((row, here))
                 place = walked.setdefault(heads, row)
                 if place != row:
                     same.append((row, place))
                     continue
                 n = len(heads)
                 places.append(row)
-                jobs += (first, n, address + row * stride, k.NEED_BUILD)
+                jobs += (first, n, address + row * stride, k.NEED_BUILD, 0, 0)
                 first += n
                 if n > most:
                     most = n
@@ -139,7 +143,7 @@ def _sort(engine: Engine, matchers: Sequence[Matcher], rows: npt.NDArray[np.uint
     if places:
         batch.n_heads = most
         batch.heads = np.frombuffer(array("q", flat), np.int64).reshape(-1, 2)
-        batch.jobs = np.frombuffer(array("q", jobs), np.int64).reshape(-1, 4)
+        batch.jobs = np.frombuffer(array("q", jobs), np.int64).reshape(-1, 6)
     return batch
 
 
@@ -161,7 +165,7 @@ def _walk_all(engine: Engine, batch: _Batch, n_threads: int | None) -> int:
                 if (batch.jobs[:, RESULT] == k.NEED_ROOM).any():
                     for walker in taken:
                         walker.grow()
-        engine.walkers.give(taken)
+        engine.walkers.give(*taken)
         if wanted:
             engine.make(wanted)
     engine.count_walks(len(batch.places), n_rounds)

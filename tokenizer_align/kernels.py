@@ -46,7 +46,7 @@ OWN_BASE = 1 << 28  # from here on: a walker's own cells, which end with its wal
 KEY_BASE = 1 << 40
 KEY_SHIFT = 20
 UNBUILT, ROW, KEYS, ALIAS, SPLIT, CHOICES = 0, 1, 2, 3, 4, 5
-FLAG_WIDE, FLAG_NO_MEMO = 1, 2
+FLAG_WIDE, FLAG_NO_MEMO, FLAG_ANCHOR = 1, 2, 4
 INSTANCE_STRIDE = 8  # root node, first word of allowed bits, words, extra?, first after-code, first rest, keys, unused
 MEMO_STRIDE = 4  # kind of base, place, length, residual root (-1: none, -2: too large to keep)
 NO_RESIDUAL, LARGE_RESIDUAL = -1, -2
@@ -58,7 +58,10 @@ NO_MEMBER = -3
 # results
 OK, NEED_BUILD, NEED_ROOM, EMPTY = 0, 1, 2, 3
 # places of COUNTS: cells, requests, lack of room, own cells, requests with repetitions, least place that changed, walk
-NODES_VISITED, MEMO_HITS, N_COUNTS = 8, 9, 16
+# NODES_VISITED, MEMO_HITS: added up. Of the walk or run under way: DEEPEST, the least shared cell whose frame was read
+# (a cell stands above those below it, so it is the deepest of its stack); SETS_READ, whether one of them was a set's;
+# ANCHORS_PUSHED, whether a frame with FLAG_ANCHOR was pushed.
+NODES_VISITED, MEMO_HITS, DEEPEST, SETS_READ, ANCHORS_PUSHED, N_COUNTS = 8, 9, 10, 11, 12, 16
 ROWS_LEFT, ROWS_EMPTY, N_PROGRESS = 1, 2, 16  # places of what threads that share rows write to
 
 
@@ -177,7 +180,11 @@ def cell_state(ctx, cell):  # type: ignore[no-untyped-def]
     """The frame of a cell, the walk's own or a shared one."""
     if cell >= OWN_BASE:
         return np.int64(_i32(ctx, OWN_STATE)[cell - OWN_BASE])
-    return np.int64(_i32(ctx, CELL_STATE)[cell])
+    counts, state = _i64(ctx, COUNTS), np.int64(_i32(ctx, CELL_STATE)[cell])
+    counts[DEEPEST] = min(counts[DEEPEST], cell)
+    if state < 0:
+        counts[SETS_READ] = 1
+    return state
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -194,6 +201,8 @@ def push_cell(ctx, state, parent):  # type: ignore[no-untyped-def]
 
     A walker makes its own cells and leaves the shared ones alone: several may walk at once.
     """
+    if 0 < state < LIT_BASE and _u8(ctx, STATE_FLAGS)[state] & FLAG_ANCHOR:
+        _i64(ctx, COUNTS)[ANCHORS_PUSHED] = 1
     if ctx[OWN_CAPACITY]:
         return push_own_cell(ctx, state, parent)
     states, parents, table = _i32(ctx, CELL_STATE), _i32(ctx, CELL_PARENT), _i32(ctx, CELL_TABLE)
@@ -568,6 +577,7 @@ def run_bytes(ctx, n_heads, text):  # type: ignore[no-untyped-def]
     counts = _i64(ctx, COUNTS)
     counts[1] = 0
     counts[2] = 0
+    counts[ANCHORS_PUSHED] = 0
     codes, stacks = _i64(ctx, HEAD_CODE), _i64(ctx, HEAD_STACK)
     end = np.int64(n_heads)
     for at in range(text.shape[0]):
@@ -998,8 +1008,9 @@ def walk(ctx, n_heads, mask):  # type: ignore[no-untyped-def]
 def walk_rows(ctx, heads, jobs, progress, ends):  # type: ignore[no-untyped-def]
     """Walk rows until none is left; several threads share them. What must be built for any of them is in REQUESTS.
 
-    heads: int64[n_heads, 2], closed; jobs: int64[n_rows, 4], a row's first head, how many, the address of its mask
-    (uint32[n_words]) and what came of it: rows that are OK or EMPTY (nothing is legal) are passed over;
+    heads: int64[n_heads, 2], closed; jobs: int64[n_rows, 6], a row's first head, how many, the address of its mask
+    (uint32[n_words]), what came of it: rows that are OK or EMPTY (nothing is legal) are passed over; and of its walk
+    what stands in COUNTS at DEEPEST and SETS_READ;
     progress: int64[N_PROGRESS], how many were begun, at ROWS_LEFT how many must be walked again, at ROWS_EMPTY how
     many are EMPTY; ends: int32[n], the ids that belong to the mask of a text that may end.
     """
@@ -1037,6 +1048,8 @@ def walk_rows(ctx, heads, jobs, progress, ends):  # type: ignore[no-untyped-def]
         else:
             _take_next(progress.ctypes.data + 8 * ROWS_LEFT)
         jobs[row, 3] = result
+        jobs[row, 4] = counts[DEEPEST]
+        jobs[row, 5] = counts[SETS_READ]
 
 
 @njit(cache=True, nogil=True)
@@ -1045,6 +1058,9 @@ def walk_on(ctx, n_heads, mask):  # type: ignore[no-untyped-def]
     counts = _i64(ctx, COUNTS)
     counts[2] = 0
     counts[4] = 0
+    counts[DEEPEST] = OWN_BASE
+    counts[SETS_READ] = 0
+    counts[ANCHORS_PUSHED] = 0
     drop_own_cells(ctx)
     codes, work, ends = _i64(ctx, HEAD_CODE), _i64(ctx, WORK), _i32(ctx, TRIE_END)
     trie_bytes, tables, starts = _u8(ctx, TRIE_BYTE), _i32(ctx, TRIE_TABLE), _i32(ctx, TRIE_TOKEN_START)
@@ -1318,6 +1334,36 @@ def fewest_tokens(ctx, text, best, first):  # type: ignore[no-untyped-def]
                 best[at] = best[i] + 1
                 first[at] = ids[starts[child]]
             node = child
+
+
+@njit(cache=True, nogil=True)
+def row_hash(mask):  # type: ignore[no-untyped-def]
+    """A hash of a row (uint32[n]); 0 exactly where no bit is set."""
+    odd, n = np.uint64(0x9E3779B97F4A7C15), mask.shape[0]
+    h0, h1, h2, h3, rest = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4), np.uint32(0)
+    for i in range(0, n - 3, 4):  # four sums that do not wait for each other
+        h0 = (h0 ^ np.uint64(mask[i])) * odd
+        h1 = (h1 ^ np.uint64(mask[i + 1])) * odd
+        h2 = (h2 ^ np.uint64(mask[i + 2])) * odd
+        h3 = (h3 ^ np.uint64(mask[i + 3])) * odd
+        rest |= mask[i] | mask[i + 1] | mask[i + 2] | mask[i + 3]
+    for i in range(n - n % 4, n):
+        h0 = (h0 ^ np.uint64(mask[i])) * odd
+        rest |= mask[i]
+    if rest == 0:
+        return np.int64(0)
+    for h in (h1, h2, h3):
+        h0 = (h0 ^ (h >> np.uint64(31)) ^ h) * odd
+    return np.int64(h0 >> np.uint64(1)) | 1
+
+
+@njit(cache=True, nogil=True)
+def same_row(a, b):  # type: ignore[no-untyped-def]
+    """Whether two rows (uint32[n]) are equal."""
+    for i in range(a.shape[0]):
+        if a[i] != b[i]:
+            return False
+    return True
 
 
 @njit(cache=True, nogil=True)

@@ -105,13 +105,13 @@ def _profile(engine: Engine, node: int, count: Count) -> Profile | None:
 
 def _run(engine: Engine, kernel: Callable[[npt.NDArray[np.int64]], int]) -> int:
     """What a kernel answers; -3 where something had to be made first, and was."""
-    held, (walker,) = engine.walkers.take(engine.tables, 0)
+    held, walker = engine.walkers.take_one(engine.tables, 0)
     with held:
         result = kernel(walker.ctx)
         wanted, is_full = walker.wanted(), bool(walker.counts[2])
         if is_full:
             walker.grow()
-    engine.walkers.give([walker])
+    engine.walkers.give(walker)
     if result == -3 and not is_full:
         engine.make(wanted)
     return result

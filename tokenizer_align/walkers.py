@@ -90,7 +90,9 @@ class Walker:
 
     def grow(self) -> None:
         """Make room: what a kernel wanted to write did not fit."""
+        n_nodes, n_hits = self.counts[k.NODES_VISITED], self.counts[k.MEMO_HITS]
         self._make(4 * self.capacity)
+        self.counts[k.NODES_VISITED], self.counts[k.MEMO_HITS] = n_nodes, n_hits
 
     def refresh(self, tables: Tables) -> None:
         """Take over the addresses of the shared arrays, where any has moved."""
@@ -104,6 +106,9 @@ class Walker:
     def load(self, heads: Sequence[tuple[int, int]]) -> None:
         """Write the heads where a walk begins."""
         codes, stacks = self._codes, self._stacks
+        if len(heads) == 1:
+            codes[0], stacks[0] = heads[0]
+            return
         for i, (code, stack) in enumerate(heads):
             codes[i], stacks[i] = code, stack
 
@@ -125,7 +130,7 @@ class Walkers:
         self.lock = lock
         self._free: list[Walker] = []
         self._left = threading.Condition(lock)
-        self.n_nodes = self.n_memo_hits = 0  # of all walks
+        self.n_nodes = self.n_memo_hits = 0  # of walks whose walkers are gone
         self._walking, self._waiting = Held(), Held()
 
     def take(self, tables: Tables, n_heads: int, n_walkers: int = 1) -> tuple[memoryview, list[Walker]]:
@@ -135,24 +140,39 @@ class Walkers:
         with self.lock:
             while self._waiting.is_held():
                 self._left.wait(PATIENCE_S)
-            taken = [self._free.pop() if self._free else Walker() for _ in range(n_walkers)]
-            for walker in taken:
-                while walker.capacity < n_heads:
-                    walker.grow()
-                walker.refresh(tables)
-                walker.counts[1] = 0  # nothing is asked for yet, should it not come to walk
+            taken = [self._take(tables, n_heads) for _ in range(n_walkers)]
             return memoryview(self._walking.buffer), taken
 
-    def give(self, taken: list[Walker]) -> None:
+    def take_one(self, tables: Tables, n_heads: int) -> tuple[memoryview, Walker]:
+        """The same for one walker."""
+        with self.lock:
+            while self._waiting.is_held():
+                self._left.wait(PATIENCE_S)
+            return memoryview(self._walking.buffer), self._take(tables, n_heads)
+
+    def _take(self, tables: Tables, n_heads: int) -> Walker:
+        walker = self._free.pop() if self._free else Walker()
+        while walker.capacity < n_heads:
+            walker.grow()
+        walker.refresh(tables)
+        walker.counts[1] = 0  # nothing is asked for yet, should it not come to walk
+        return walker
+
+    def give(self, *taken: Walker) -> None:
         """Walkers are free again. They may also be lost: an interrupted walk need not give back its own."""
         with self.lock:
-            for walker in taken:
-                self.n_nodes += int(walker.counts[k.NODES_VISITED])
-                self.n_memo_hits += int(walker.counts[k.MEMO_HITS])
-                walker.counts[k.NODES_VISITED] = walker.counts[k.MEMO_HITS] = 0
             self._free += taken
             if self._waiting.is_held():
                 self._left.notify_all()
+
+    def visited(self) -> tuple[int, int]:
+        """Nodes of the trie that all walks visited, and the memos that they used."""
+        with self.lock:
+            n_nodes, n_hits = self.n_nodes, self.n_memo_hits
+            for walker in self._free:
+                n_nodes += int(walker.counts[k.NODES_VISITED])
+                n_hits += int(walker.counts[k.MEMO_HITS])
+            return n_nodes, n_hits
 
     def settle(self) -> None:
         """Wait until nothing walks; the caller holds the lock, and while it does, no walk begins."""
@@ -164,4 +184,5 @@ class Walkers:
 
     def drop(self) -> None:
         """Let go of all scratch space and of the arrays that it knows."""
+        self.n_nodes, self.n_memo_hits = self.visited()
         self._free.clear()

@@ -61,7 +61,7 @@ class LawfulCompiled(Compiled, ABC):
 
     def __init__(self, expr: Expr, vocabulary: Vocabulary, engine: Engine, survival: Survival) -> None:
         super().__init__(expr, vocabulary, engine)
-        self.tokenization = self.law
+        self.tokenization, self.shares_rows = self.law, False
         self.survival = survival
         self.speller = Speller(survival)
         self._lawful: dict[tuple[Heads, States, int], LawConfiguration] = {}
@@ -74,10 +74,6 @@ class LawfulCompiled(Compiled, ABC):
     @property
     def _start_heads(self) -> Heads:
         return self._unlawful_start.heads
-
-    @property
-    def shares_rows(self) -> bool:
-        return False
 
     # --- what a law must say --------------------------------------------------------------------------------------
 
