@@ -21,7 +21,7 @@ import domino_py as domino
 from tests.real.tokenizers import real_vocabulary
 from tokenizer_align.canonical.choose_law import survival_for
 from tokenizer_align.compiled import Compiled, compile_expression
-from tokenizer_align.engine import engine_for
+from tokenizer_align.engines import engine_for
 from tokenizer_align.vocabulary import Vocabulary
 
 LAWS = ("any", "aligned", "canonical")

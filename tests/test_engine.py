@@ -8,7 +8,8 @@ import pytest
 from tests.reference.brute_force import BruteForce
 from tokenizer_align import expressions as ex
 from tokenizer_align.compiled import Compiled, compile_expression
-from tokenizer_align.engine import Engine, engine_for
+from tokenizer_align.engine import Engine
+from tokenizer_align.engines import engine_for
 from tokenizer_align.expressions import Expr
 from tokenizer_align.matcher import Matcher
 from tokenizer_align.members import Member, MemberSpec, start_members

@@ -17,7 +17,8 @@ from . import kernels as k
 from .completion import shortest_text
 from .configuration import Configuration as Configuration
 from .configuration import Kept
-from .engine import Engine, Heads, Mask, engine_for
+from .engine import Engine, Heads, Mask
+from .engines import engine_for
 from .errors import EmptyLanguage, TooComplex
 from .expressions import Expr
 from .matcher import Matcher

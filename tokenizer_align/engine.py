@@ -393,17 +393,3 @@ class Engine:
                 make_memo(self, key >> 30, key & ((1 << 30) - 1))
         if self.counters.builds % COUNT_EVERY == 0 or wanted[-1] & k.MEMO_REQUEST:
             self._n_state_bytes = self.n_state_bytes()
-
-
-_engines: weakref.WeakValueDictionary[str, Engine] = weakref.WeakValueDictionary()
-_engines_lock = threading.Lock()
-
-
-def engine_for(vocabulary: Vocabulary) -> Engine:
-    """The engine of a vocabulary; equal vocabularies share one as long as somebody holds it."""
-    with _engines_lock:
-        engine = _engines.get(vocabulary.fingerprint)
-        if engine is None:
-            engine = Engine(vocabulary)
-            _engines[vocabulary.fingerprint] = engine
-        return engine

@@ -14,7 +14,7 @@ from tests.reference.tiny_bpe import KINDS, brute_force, tiny_bpe
 from tokenizer_align import expressions as ex
 from tokenizer_align.canonical.choose_law import survival_for
 from tokenizer_align.compiled import Compiled, compile_expression
-from tokenizer_align.engine import engine_for
+from tokenizer_align.engines import engine_for
 from tokenizer_align.matcher import Matcher
 from tokenizer_align.vocabulary import Vocabulary
 

@@ -19,7 +19,8 @@ from tests.reference.canonical_brute_force import CanonicalBruteForce
 from tests.reference.drawn_languages import draw_language
 from tokenizer_align.canonical.choose_law import survival_for, why_not
 from tokenizer_align.compiled import compile_expression
-from tokenizer_align.engine import Engine, engine_for
+from tokenizer_align.engine import Engine
+from tokenizer_align.engines import engine_for
 from tokenizer_align.matcher import Matcher
 from tokenizer_align.tokenizers.gguf import load_gguf_tokenizer
 from tokenizer_align.vocabulary import Vocabulary

@@ -10,7 +10,8 @@ import threading
 import weakref
 
 from ..compiled import Compiled
-from ..engine import Engine, engine_for
+from ..engine import Engine
+from ..engines import engine_for
 from ..errors import InvalidOption, VocabularyError
 from ..expressions import Expr
 from ..vocabulary import Vocabulary
