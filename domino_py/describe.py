@@ -1,4 +1,4 @@
-"""A type or a schema as a model should see it: a JSON skeleton with a word for each kind of value.
+"""A type, schema or template as a model should see it: a skeleton with a word for each kind of value.
 
     {"name": …, "age": whole number, "languages": […, …], "address": {"city": …, "zip": … or null}}
 
@@ -22,6 +22,7 @@ from collections.abc import Callable, Collection, Hashable, Mapping
 from typing import Any
 
 from domino_py.constraints.base import Constraint
+from domino_py.constraints.template_text import read_template
 
 _WORDS: dict[Any, str] = {
     str: "…",
@@ -84,7 +85,22 @@ class _Describer:
         if constraint.kind == "json_schema":
             schema = json.loads(constraint.source) if isinstance(constraint.source, str) else {}
             return self.of_schema(schema, schema, "")
-        return "value"
+        if constraint.kind == "template":
+            holes = dict(constraint.source[1])
+            pieces = read_template(constraint.source[0]).pieces
+            return "".join(one if isinstance(one, str) else self.of_constraint(holes[one.name]) for one in pieces)
+        if constraint.kind == "repeat":
+            separator, item = constraint.option("separator"), self.of_constraint(constraint.source[0])
+            return item + ("" if separator is None else self.of_constraint(separator)) + "…"
+        if constraint.kind == "choice":
+            shown = list(constraint.source[:_SHOWN_CHOICES]) + ["…"] * (len(constraint.source) > _SHOWN_CHOICES)
+            return " or ".join(shown)
+        if constraint.kind in ("select", "alternatives"):
+            parts = [one[1] if constraint.kind == "select" else one for one in constraint.source]
+            return " or ".join(dict.fromkeys(map(self.of_constraint, parts)))
+        if constraint.kind == "sequence":
+            return "".join(map(self.of_constraint, constraint.source))
+        return "…" if constraint.kind in ("regex", "grammar") else "value"
 
     def of_type(self, tp: Any, path: str) -> str:
         origin, arguments = typing.get_origin(tp), typing.get_args(tp)

@@ -25,7 +25,9 @@ class ExtractionPrompt:
         self.tokenizer = tokenizer
         description = describe(type, constraint)
         lines = [instructions.strip()] if instructions and instructions.strip() else []
-        lines.append("Extract the information from the text as JSON of this form:")
+        self._wanted = "JSON" if constraint.kind in ("json", "json_schema", "type") else "Answer"
+        how = "as JSON of this form" if self._wanted == "JSON" else "in this form"
+        lines.append(f"Extract the information from the text {how}:")
         lines.append(description.skeleton)
         if description.notes:
             lines.append("where:")
@@ -39,7 +41,7 @@ class ExtractionPrompt:
             asked = f"{self.question}\n\nText:\n{content.strip()}"
             if has_chat_template(self.tokenizer):
                 return encode_chat(self.tokenizer, [{"role": "user", "content": asked}], name)
-            return encode_text(self.tokenizer, f"{asked}\n\nJSON:\n", name)
+            return encode_text(self.tokenizer, f"{asked}\n\n{self._wanted}:\n", name)
         if isinstance(content, list | tuple) and content and all(isinstance(item, Mapping) for item in content):
             return encode_chat(self.tokenizer, [*map(dict, content), {"role": "user", "content": self.question}], name)
         raise InvalidOption(name, f"{name} must be a text or a list of chat messages, not {type(content).__name__}.")

@@ -10,7 +10,9 @@ from typing import Annotated, Any, Literal, NewType, TypedDict
 import pytest
 from pydantic import BaseModel, Field
 
+import domino_py as domino
 from domino_py.describe import describe
+from domino_py.extraction_prompt import ExtractionPrompt
 
 
 class Colour(enum.Enum):
@@ -98,3 +100,23 @@ def test_schema_references_are_followed_and_others_left_open() -> None:
 
 def test_long_enumerations_are_cut() -> None:
     assert describe({"enum": list(range(100))}, None).skeleton.endswith("11 or …")
+
+
+def test_templates_are_shown_with_their_holes_filled_by_words() -> None:
+    item = domino.template("- {what}: {n}", what=domino.regex("[a-z]+"), n=int)
+    form = domino.template(
+        "{{{a}}} {b}\n{c}\n{d}",
+        a=Address,
+        b=domino.choice(["x", "y"]),
+        c=domino.repeat(item, 1, 3, separator="\n"),
+        d=domino.select("yes", later=domino.template("in {n}", n=int)),
+    )
+    skeleton = '{{"city": …, "zip": … or null}} x or y\n- …: whole number\n…\nyes or in whole number'
+    assert describe(form, form).skeleton == skeleton
+    assert describe(form, form).notes == (("city", "the city alone"),)
+
+
+def test_only_json_is_asked_for_as_json() -> None:
+    form = domino.template("Name: {name}", name=domino.regex(".+"))
+    assert ExtractionPrompt(None, form, form).question == "Extract the information from the text in this form:\nName: …"
+    assert "as JSON of this form" in ExtractionPrompt(None, int, domino.of_type(int)).question
