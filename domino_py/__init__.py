@@ -22,10 +22,15 @@ if TYPE_CHECKING:
     from domino_py.constraints.grammar import grammar as grammar
     from domino_py.constraints.json import json as json
     from domino_py.constraints.regex import regex as regex
+    from domino_py.constraints.regions import Region as Region
+    from domino_py.constraints.regions import after as after
     from domino_py.constraints.schema import json_schema as json_schema
     from domino_py.constraints.select import Selected as Selected
     from domino_py.constraints.select import select as select
     from domino_py.constraints.template import template as template
+    from domino_py.constraints.think import think as think
+    from domino_py.constraints.tokens import token as token
+    from domino_py.constraints.tools import tools as tools
     from domino_py.constraints.types import of_type as of_type
     from domino_py.default_model import load_default as load_default
     from domino_py.extraction import FailedRecord as FailedRecord
@@ -37,6 +42,7 @@ if TYPE_CHECKING:
     from domino_py.records import RecordError as RecordError
     from domino_py.report import Intervention as Intervention
     from domino_py.report import Report as Report
+    from domino_py.tool_calls import ToolCall as ToolCall
     from tokenizer_align.compiled import Compiled as Compiled
     from tokenizer_align.errors import BudgetTooSmall as BudgetTooSmall
     from tokenizer_align.errors import ConstraintError as ConstraintError
@@ -75,13 +81,16 @@ _HOMES = {
     "Problem": "tokenizer_align.errors",
     "RecordError": "domino_py.records",
     "RegexError": "tokenizer_align.errors",
+    "Region": "domino_py.constraints.regions",
     "Report": "domino_py.report",
     "Selected": "domino_py.constraints.select",
     "TemplateError": "tokenizer_align.errors",
     "TooComplex": "tokenizer_align.errors",
+    "ToolCall": "domino_py.tool_calls",
     "UnsupportedSchema": "tokenizer_align.errors",
     "Vocabulary": "tokenizer_align.vocabulary",
     "VocabularyError": "tokenizer_align.errors",
+    "after": "domino_py.constraints.regions",
     "check": "domino_py.constraints.check",
     "choice": "domino_py.constraints.choice",
     "compile": "domino_py.compilation",
@@ -98,6 +107,9 @@ _HOMES = {
     "repeat": "domino_py.constraints.combine",
     "select": "domino_py.constraints.select",
     "template": "domino_py.constraints.template",
+    "think": "domino_py.constraints.think",
+    "token": "domino_py.constraints.tokens",
+    "tools": "domino_py.constraints.tools",
 }
 
 __all__ = sorted(_HOMES)  # noqa: PLE0605  (a test holds that the imports for type checkers above name the same)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from domino_py.arguments import as_constraint
+from domino_py.chat import settle
 from domino_py.constraints.base import Constraint
 from tokenizer_align.compiled import Compiled, compile_expression
 from tokenizer_align.errors import InvalidOption
@@ -49,7 +50,7 @@ class CompiledCache:
                 self.counts.hits += 1
                 return found
             self.counts.misses += 1
-        made = compile_expression(constraint.expression, vocabulary, tokenization=tokenization)
+        made = compile_expression(constraint.expression, vocabulary, tokenization, constraint.holds_markers)
         with self._lock:
             # Two threads may have compiled the same: the first one stays, so that its lazily built states are shared.
             made = self._entries.setdefault(key, made)
@@ -90,6 +91,7 @@ def compile(
     if made is None:
         raise InvalidOption("constraint", "compile needs a constraint; free text (None) needs no mask.")
     vocabulary = Vocabulary.from_tokenizer(tokenizer, n_rows=n_rows, eos_token_ids=eos_token_ids)
+    made = settle(made, tokenizer) or made
     return compiled_for(made, vocabulary, tokenization)
 
 

@@ -10,12 +10,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from domino_py.arguments import check_model, constraints_for_rows
+from domino_py.chat import behind_prompt, settle, shown_tools
 from domino_py.compilation import check_tokenization, compiled_for
 from domino_py.constraints.base import Constraint
 from domino_py.healing import heal
 from domino_py.measures import report_of
 from domino_py.options import Options, resolve_options
-from domino_py.prompts import prompts_to_ids
+from domino_py.prompts import prompts_to_ids, split_prompts
 from domino_py.report import Report
 from speculative.loop import DecodeOptions, RowRequest, RowResult, decode
 from tokenizer_align.compiled import Compiled
@@ -53,6 +54,15 @@ class GenerationResult:
         Raises ValueError where a type's own validators, which no mask can know, refuse the text.
         """
         return self.text if self.constraint is None else self.constraint.parse(self.text)
+
+    @property
+    def reasoning(self) -> str | None:
+        """What stands between the tags of `think`; None under other constraints."""
+        if self.constraint is None or self.constraint.kind != "think":
+            return None
+        from domino_py.constraints.think import reasoning
+
+        return reasoning(self.constraint, self.text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +125,10 @@ def generate(
     )
     check_tokenization(options.tokenization)
     vocabulary = Vocabulary.from_tokenizer(tokenizer, eos_token_ids=options.eos_token_id, model=model)
-    prompt_ids, batched = prompts_to_ids(prompt, tokenizer, vocabulary.n_rows)
-    constraints = constraints_for_rows(constraint, len(prompt_ids), batched=batched)
+    prompts, batched = split_prompts(prompt)
+    constraints = [settle(one, tokenizer) for one in constraints_for_rows(constraint, len(prompts), batched=batched)]
+    prompt_ids, _ = prompts_to_ids(prompt, tokenizer, vocabulary.n_rows, tools=[*map(shown_tools, constraints)])
+    constraints = [behind_prompt(one, ids, vocabulary) for one, ids in zip(constraints, prompt_ids, strict=True)]
     copies = options.num_return_sequences
     rows = [
         replace(prepared, row=index * copies + copy)
@@ -227,8 +239,9 @@ def _result(
     row: PreparedRow, result: RowResult, model: Any, vocabulary: Vocabulary, options: Options
 ) -> GenerationResult:
     ids = tuple(result.token_ids)
+    text = vocabulary.decode(ids) if row.compiled is None else row.compiled.engine.decode(ids)
     return GenerationResult(
-        text=vocabulary.decode(ids)[len(row.front) :].decode("utf-8", "replace"),
+        text=text[len(row.front) :].decode("utf-8", "replace"),
         token_ids=ids,
         finish_reason=result.finish_reason,
         report=report_of(result, row.prompt_ids, vocabulary, options, model, row.constraint, row.compiled),

@@ -18,7 +18,7 @@ from domino_py.options import Options
 from domino_py.report import Intervention, Report
 from speculative.loop import RowResult, score
 from speculative.statistics import InterventionRecord
-from tokenizer_align.canonical.encoding import canonical_ids, misplaced_tokens
+from tokenizer_align.canonical.encoding import canonical_between, misplaced_tokens
 from tokenizer_align.compiled import Compiled
 from tokenizer_align.left_out import left_out_along
 from tokenizer_align.vocabulary import Vocabulary
@@ -36,8 +36,8 @@ def report_of(
     """The report of one decoded row; with options.measure="full", the alignment gap too (one more pass)."""
     counted = result.statistics
     ids = tuple(result.token_ids)
-    text = vocabulary.decode(ids)
-    canonical = canonical_ids(vocabulary, text, prompt_ids)
+    text = vocabulary.decode(ids) if compiled is None else compiled.engine.decode(ids)
+    canonical = canonical_between(vocabulary, ids, prompt_ids)
     misplaced = None if canonical is None else misplaced_tokens(vocabulary, ids, canonical)
     tokenization = options.tokenization if compiled is None else compiled.tokenization
     interventions = tuple(_intervention(one, ids, vocabulary) for one in counted.interventions)

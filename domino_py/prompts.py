@@ -6,7 +6,8 @@ of the answer added, or, where the last message is the assistant's, are continue
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from tokenizer_align.errors import InvalidOption
@@ -14,16 +15,27 @@ from tokenizer_align.errors import InvalidOption
 _KINDS = "text, a list of chat messages ({'role': …, 'content': …}), a list of token ids, or a list of these"
 
 
-def prompts_to_ids(prompt: Any, tokenizer: Any, n_rows: int | None = None) -> tuple[list[list[int]], bool]:
+@dataclass(frozen=True, slots=True)
+class ShownTools:
+    """Tools that a prompt is to show: their definitions for the chat template, and the same in words for others."""
+
+    definitions: tuple[dict[str, Any], ...]
+    instructions: str
+
+
+def prompts_to_ids(
+    prompt: Any, tokenizer: Any, n_rows: int | None = None, tools: Sequence[ShownTools | None] = ()
+) -> tuple[list[list[int]], bool]:
     """Token ids of each prompt, and whether `prompt` was a list of prompts.
 
-    `n_rows` is the width of the model's output; ids outside are refused. Raises InvalidOption, naming the prompt.
+    `n_rows` is the width of the model's output; ids outside are refused. `tools`: for each prompt those that its chat
+    template is to show. Raises InvalidOption, naming the prompt.
     """
     prompts, batched = split_prompts(prompt)
     ids = []
     for index, one in enumerate(prompts):
         name = f"prompt[{index}]" if batched else "prompt"
-        ids.append(_checked_ids(_to_ids(one, tokenizer, name), n_rows, name))
+        ids.append(_checked_ids(_to_ids(one, tokenizer, name, tools[index] if tools else None), n_rows, name))
     return ids, batched
 
 
@@ -65,14 +77,14 @@ def _unwrap(prompt: Any) -> Any:
     return prompt.tolist() if hasattr(prompt, "tolist") else prompt
 
 
-def _to_ids(prompt: Any, tokenizer: Any, name: str) -> list[int]:
+def _to_ids(prompt: Any, tokenizer: Any, name: str, tools: ShownTools | None = None) -> list[int]:
     if isinstance(prompt, str):
         return encode_text(tokenizer, prompt, name)
     if isinstance(prompt, list | tuple):
         if all(_is_id(item) for item in prompt):
             return [int(item) for item in prompt]
         if all(isinstance(item, Mapping) for item in prompt):
-            return encode_chat(tokenizer, [dict(item) for item in prompt], name)
+            return encode_chat(tokenizer, [dict(item) for item in prompt], name, tools)
     raise InvalidOption(name, f"{name} must be text, a list of chat messages or a list of token ids, all of one kind.")
 
 
@@ -96,8 +108,13 @@ def _check_surrogates(text: str, name: str) -> None:
         ) from None
 
 
-def encode_chat(tokenizer: Any, messages: list[dict[str, Any]], name: str = "prompt") -> list[int]:
-    """Token ids of chat messages under the tokenizer's chat template, ready for the answer."""
+def encode_chat(
+    tokenizer: Any, messages: list[dict[str, Any]], name: str = "prompt", tools: ShownTools | None = None
+) -> list[int]:
+    """Token ids of chat messages under the tokenizer's chat template, ready for the answer.
+
+    `tools` are passed to the template; where it does not know of tools, they are described in the system message.
+    """
     for index, message in enumerate(messages):
         if "role" not in message or "content" not in message:
             raise InvalidOption(
@@ -110,6 +127,11 @@ def encode_chat(tokenizer: Any, messages: list[dict[str, Any]], name: str = "pro
         raise InvalidOption(
             name, f"{name} is a list of chat messages, but the tokenizer has no chat template; pass text instead."
         )
+    more: dict[str, Any] = {}
+    if tools is not None and "tools" in template_text(tokenizer):
+        more["tools"] = list(tools.definitions)
+    elif tools is not None:
+        messages = with_system_text(messages, tools.instructions)
     continued = messages[-1]["role"] == "assistant"
     ids = tokenizer.apply_chat_template(
         messages,
@@ -117,8 +139,22 @@ def encode_chat(tokenizer: Any, messages: list[dict[str, Any]], name: str = "pro
         return_dict=False,
         add_generation_prompt=not continued,
         continue_final_message=continued,
+        **more,
     )
     return [int(i) for i in ids]
+
+
+def with_system_text(messages: list[dict[str, Any]], text: str) -> list[dict[str, Any]]:
+    """The messages with a text behind that of their system message, or in one of its own in front."""
+    if messages[0]["role"] == "system" and isinstance(messages[0]["content"], str):
+        return [{**messages[0], "content": f"{messages[0]['content']}\n\n{text}"}, *messages[1:]]
+    return [{"role": "system", "content": text}, *messages]
+
+
+def template_text(tokenizer: Any) -> str:
+    """The source of a tokenizer's chat template; of all where it has several; "" without one."""
+    template = getattr(tokenizer, "chat_template", None)
+    return "\n".join(map(str, template.values())) if isinstance(template, Mapping) else str(template or "")
 
 
 def has_chat_template(tokenizer: Any) -> bool:

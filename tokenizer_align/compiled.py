@@ -27,6 +27,7 @@ from .unique import holds_tracked
 from .unique_runs import Tracked
 from .vocabulary import Vocabulary
 
+Counts = tuple[tuple[int, int], ...]  # (limit of a part, tokens read in it)
 MAX_LIVENESS_SEARCH = 20_000  # configurations visited to decide one question of liveness by tokens
 
 
@@ -42,6 +43,7 @@ class Compiled:
         self.n_words = self.engine.n_words
         # Whether a mask is one walk from the clamped heads, and all configurations with the same ones share it.
         self.shares_rows = vocabulary.is_atomic
+        self.counts_tokens = self.engine.reserved != 0  # whether parts may have limits of tokens (`counted`)
         self.eos_token_ids = frozenset(vocabulary.eos_token_ids)
         self._eos_bits = np.zeros(self.n_words, np.uint32)
         for token in self.eos_token_ids:
@@ -188,11 +190,11 @@ class Compiled:
     def completion(self, here: Configuration) -> bytes:
         """The shortest bytes that complete the text; where some byte is no token, those of the fewest tokens."""
         if not self.vocabulary.is_atomic:
-            return self.vocabulary.decode(self.plan(here))
+            return self.engine.decode(self.plan(here))
         with self.engine.lock:
             text = shortest_text(self.engine, here.heads)
         assert text is not None, "every configuration that is reached can be completed"
-        return text
+        return self.engine.spelled(text)
 
     def plan(self, here: Configuration) -> tuple[int, ...]:
         """Tokens that complete the text: as few as can spell its shortest text.
@@ -200,6 +202,9 @@ class Compiled:
         They depend on the configuration alone, not on what was asked before: what is legal near a limit, and so the
         text, would otherwise depend on drafts, other rows and earlier calls.
         """
+        closed = self.closed(here)
+        if closed is not here:
+            return self.plan(closed)
         if here.plan is None:
             with self.engine.lock:
                 text = shortest_text(self.engine, here.heads)
@@ -259,6 +264,48 @@ class Compiled:
             return None
         return plan[1:] if plan and plan[0] == token_id else self.plan(after)
 
+    # --- limits of tokens -----------------------------------------------------------------------------------------
+
+    def limits(self, here: Configuration) -> tuple[int, ...]:
+        """The limits of tokens of the parts that the text is in."""
+        if here.limits is None:
+            open_bytes = self.open_bytes(here)
+            with self.engine.lock:
+                here.limits = self.engine.limits_open(here.heads, open_bytes)
+        return here.limits
+
+    def counted(
+        self, here: Configuration, counts: Counts, token_id: int, after: Configuration
+    ) -> tuple[Configuration, Counts]:
+        """Where the text stands after a token, and the tokens so far in parts with a limit; at it, the part closes.
+
+        A token counts where it begins in the part. So what is legal follows from the tokens read, nothing else.
+        """
+        found: list[tuple[int, int]] = []
+        for limit in self.limits(after):
+            n = next((n for known, n in counts if known == limit), -1)
+            with self.engine.lock:
+                n = n + 1 if n >= 0 and self.engine.stays_within(here.heads, token_id, limit) else 0
+            found.append((limit, n))
+        return self._close(after, tuple(found))
+
+    def counted_start(self, start: Configuration) -> tuple[Configuration, Counts]:
+        """The same before any token."""
+        return self._close(start, tuple((limit, 0) for limit in self.limits(start)))
+
+    def _close(self, here: Configuration, counts: Counts) -> tuple[Configuration, Counts]:
+        for limit, n in counts:
+            closed = self.successor(here, -2 - limit) if n >= limit else None
+            if closed is not None:
+                here = closed
+        return here, counts
+
+    def closed(self, here: Configuration) -> Configuration:
+        """The configuration as if all limits were reached: its shortest texts are the same."""
+        for limit in self.limits(here) if self.counts_tokens else ():
+            here = self.successor(here, -2 - limit) or here
+        return here
+
     # --- vocabularies in which some byte is no token by itself ----------------------------------------------------
 
     def is_live(self, here: Configuration) -> bool:
@@ -316,8 +363,12 @@ def _why_empty(expr: Expr, vocabulary: Vocabulary) -> str:
     return "no text satisfies this constraint"
 
 
-def compile_expression(expr: Expr, vocabulary: Vocabulary, tokenization: str = "any") -> Compiled:
+def compile_expression(
+    expr: Expr, vocabulary: Vocabulary, tokenization: str = "any", marked: bool = False
+) -> Compiled:
     """Compile an expression for a vocabulary. The first call on a machine also compiles the kernels (some 20 s).
+
+    `marked`: it holds markers or limits of tokens (`markers.py`).
 
     Raises EmptyLanguage when no text, or none that the vocabulary can write, satisfies it; InvalidOption for an
     unknown law of tokenization, or one that the vocabulary cannot be held to.
@@ -326,4 +377,4 @@ def compile_expression(expr: Expr, vocabulary: Vocabulary, tokenization: str = "
     from .warm_up import warm_up
 
     warm_up()
-    return compile_under_law(expr, vocabulary, tokenization)
+    return compile_under_law(expr, vocabulary, tokenization, marked)

@@ -31,6 +31,7 @@ class Configuration:
         "_heads",
         "compiled",
         "complete",
+        "limits",
         "live_by_tokens",
         "lost",
         "mask_row",
@@ -53,6 +54,7 @@ class Configuration:
         self._clamped: Heads | None = None
         self.open_bytes: int | None = None
         self.live_by_tokens: bool | None = None
+        self.limits: tuple[int, ...] | None = None  # of tokens, of the parts that the text is in
         self.lost = False  # whether the law of tokenization was given up
 
     @property

@@ -24,7 +24,7 @@ from .errors import DominoError
 from .expressions import Expr
 from .memo_store import MemoStore, memo_cache
 from .memos import make_memo
-from .project import Projection
+from .plain_tokens import PlainTokens
 from .shared_rows import Reads, SharedRows
 from .shared_walks import SharedWalks
 from .tables import Tables
@@ -45,7 +45,7 @@ COUNT_EVERY = 8  # rounds of building; the bytes of states are counted then
 MEMO_MIN_NODES = 300  # below, scanning a subtree is cheaper than keeping a memo of it
 
 
-class Engine:
+class Engine(PlainTokens):
     """Everything that belongs to a vocabulary and not to one constraint. Its methods lock; kernels release the GIL."""
 
     def __init__(
@@ -78,13 +78,14 @@ class Engine:
         self.tables.ctx[k.MEMO_MIN_NODES] = memo_min_nodes
         self.longest_token = max((len(data) for data in vocabulary.token_bytes if data), default=1)
         self.token_arrays: dict[int, npt.NDArray[np.uint8]] = {}
-        add_trie(self.tables, vocabulary.trie)
-        self.memo_store = MemoStore(vocabulary.fingerprint, vocabulary.trie.n_nodes, cache)
+        trie = self.read_vocabulary(vocabulary)
+        add_trie(self.tables, trie)
+        self.memo_store = MemoStore(vocabulary.fingerprint + self.key, trie.n_nodes, cache)
         self._n_trie = [pool.n for pool in self.tables.trie_pools()]
         self._trie_bytes = self.tables.n_used_bytes()
         self._wide_bytes = wide_bytes
         self.automaton = Automaton(self.tables, self.longest_token, wide_bytes)
-        self.project = Projection(vocabulary.usable_bytes)
+        self.project = self.projection(vocabulary)
         self._live = np.zeros(4, np.uint64)
         self.shared_walks, self.rows = SharedWalks(), SharedRows(self)
         self._forget_tracked()
@@ -278,7 +279,7 @@ class Engine:
         at = 0
         while at < len(text):
             tokens.append(int(first[at]))
-            at += len(self.vocabulary.token_bytes[tokens[-1]] or b"")
+            at += len(self.token_text(tokens[-1]))
         return tuple(tokens)
 
     @property

@@ -12,7 +12,7 @@ from .errors import DeadEnd, IllegalToken
 from .layout import DEFAULT_LAYOUT, Layout
 
 if TYPE_CHECKING:
-    from .compiled import Compiled, Configuration
+    from .compiled import Compiled, Configuration, Counts
     from .ways import Way
 
 FORCED_LIMIT = 512
@@ -22,11 +22,15 @@ class Matcher:
     """State of one text: a list of configurations, one per token. Not shared between threads; `fork` copies it
     cheaply."""
 
-    __slots__ = ("_finished", "_path", "_plans", "_tokens", "compiled")
+    __slots__ = ("_counts", "_finished", "_path", "_plans", "_tokens", "compiled")
 
     def __init__(self, compiled: Compiled, start: Configuration | None = None) -> None:
         self.compiled = compiled
         self._path: list[Configuration] = [compiled.start if start is None else start]
+        self._counts: list[Counts] = []  # tokens in parts with a limit, after 0, 1, ... tokens, where parts have limits
+        if compiled.counts_tokens:
+            self._path[0], counts = compiled.counted_start(self._path[0])
+            self._counts.append(counts)
         self._plans: list[
             tuple[int, ...]
         ] = []  # how the text could be completed after 0, 1, ... tokens; made on demand
@@ -106,6 +110,11 @@ class Matcher:
                 else:
                     after = self.compiled.successor(here, token_id)
             if after is not None:
+                if self._counts:
+                    counts = self._counts[-1]
+                    if not self._finished:
+                        after, counts = self.compiled.counted(here, counts, token_id, after)
+                    self._counts.append(counts)
                 self._path.append(after)
                 self._tokens.append(token_id)
                 return
@@ -122,13 +131,14 @@ class Matcher:
             del self._path[-n_tokens:]
             del self._tokens[-n_tokens:]
             del self._plans[len(self._path) :]
+            del self._counts[len(self._path) :]
             self._finished = False
 
     def fork(self) -> Matcher:
         """An independent matcher at the same place."""
         other = Matcher(self.compiled)
         other._path, other._tokens, other._finished = list(self._path), list(self._tokens), self._finished
-        other._plans = list(self._plans)
+        other._plans, other._counts = list(self._plans), list(self._counts)
         return other
 
     def is_complete(self) -> bool:
@@ -141,19 +151,23 @@ class Matcher:
 
     def text_bytes(self) -> bytes:
         """The bytes read so far."""
+        if self.compiled.engine.markers:
+            return self.compiled.engine.decode(self._tokens)
         return b"".join(self.compiled.vocabulary.token_bytes[token] or b"" for token in self._tokens)
 
     def forced_bytes(self) -> bytes:
-        """The bytes that must follow, as far as there is only one way on (at most 512)."""
+        """The bytes that must follow, as far as there is only one way on (at most 512); markers as they are called."""
         if self._finished:
             return b""
         with self.compiled.engine.lock:
-            return self.compiled.engine.forced_run(self._path[-1].heads, FORCED_LIMIT)[0]
+            run = self.compiled.engine.forced_run(self._path[-1].heads, FORCED_LIMIT)[0]
+            return self.compiled.engine.spelled(run)
 
     def determined_bytes(self, layout: Layout | None = None) -> bytes:
         """What the constraint determines alone or up to layout: a draft, which the model may refuse.
 
-        Blanks as `layout` expects them, keys in declared order. At most 512 bytes.
+        Blanks as `layout` expects them, keys in declared order. At most 512 bytes; markers stand in them as codes
+        (`markers.split_markers`).
         """
         from .determined import determined_run
 
@@ -173,7 +187,7 @@ class Matcher:
 
     def state(self) -> Hashable:
         """Where the constraint stands: equal states have the same future."""
-        return self._path[-1].heads
+        return (self._path[-1].heads, self._counts[-1]) if self._counts and self._counts[-1] else self._path[-1].heads
 
     def shortest_completion(self) -> bytes:
         """The shortest bytes that complete the text."""

@@ -23,10 +23,21 @@ _BUILDERS: dict[str, str] = {
     "grammar": "domino_py.constraints.grammar:build",
     "template": "domino_py.constraints.template:build",
     "select": "domino_py.constraints.select:build",
+    "token": "domino_py.constraints.tokens:build",
+    "regions": "domino_py.constraints.regions:build",
+    "think": "domino_py.constraints.think:build",
+    "tools": "domino_py.constraints.tools:build",
     "sequence": "domino_py.constraints.base:_build_combined",
     "alternatives": "domino_py.constraints.base:_build_combined",
     "repeat": "domino_py.constraints.combine:build",
 }
+_PARSERS: dict[str, str] = {
+    # kind -> "module:function"; the function takes the constraint and a legal text
+    "regions": "domino_py.constraints.regions:parse",
+    "think": "domino_py.constraints.think:parse",
+    "tools": "domino_py.constraints.tools:parse",
+}
+_MARKED = frozenset({"token", "regions", "think", "tools"})  # kinds that may name control tokens
 
 
 @dataclass(frozen=True)
@@ -102,7 +113,18 @@ class Constraint:
             from domino_py.constraints import values
 
             return values.parse(self, text)
+        if self.kind in _PARSERS:
+            home, function = _PARSERS[self.kind].split(":")
+            return getattr(importlib.import_module(home), function)(self, text)
         return text
+
+    @property
+    def holds_markers(self) -> bool:
+        """Whether control tokens of the vocabulary may be legal somewhere in it."""
+        if "holds_markers" not in self._memo:
+            parts = _constraints_in((self.source, self.options))
+            self._memo["holds_markers"] = self.kind in _MARKED or any(part.holds_markers for part in parts)
+        return bool(self._memo["holds_markers"])
 
     def __add__(self, other: Constraint) -> Constraint:
         if not isinstance(other, Constraint):
@@ -125,6 +147,17 @@ class Constraint:
         for name, value in state.items():
             object.__setattr__(self, name, value)
         object.__setattr__(self, "_memo", {})
+
+
+def _constraints_in(value: Any) -> list[Constraint]:
+    """The constraints that a source is made of."""
+    if isinstance(value, Constraint):
+        return [value]
+    if isinstance(value, tuple | list | frozenset | set):
+        return [found for part in value for found in _constraints_in(part)]
+    if isinstance(value, dict):
+        return _constraints_in(tuple(value.values()))
+    return []
 
 
 def _parts(kind: str, constraint: Constraint) -> tuple[Constraint, ...]:

@@ -14,11 +14,13 @@ from ..engine import Engine
 from ..engines import engine_for
 from ..errors import InvalidOption, VocabularyError
 from ..expressions import Expr
+from ..marked_engine import MarkedEngine
 from ..vocabulary import Vocabulary
 from .forced_tokens import may_force
 from .laws import AlignedCompiled, CanonicalCompiled
 from .pairs import Pairs
 from .pre_tokens import PreTokens, spelled_contents
+from .search import PairsLike
 from .survival import Survival
 from .token_paths import TokenPaths
 
@@ -59,20 +61,26 @@ def survival_for(engine: Engine, may_force: bool = False) -> Survival:
     with _lock:
         made = _tables.setdefault(engine, {})
         if False not in made:
-            vocabulary = engine.vocabulary
-            rules = vocabulary.rules
-            assert rules is not None
-            pairs = Pairs(rules, vocabulary.token_bytes, vocabulary.n_rows)
-            pre_tokens = PreTokens.for_rules(rules, vocabulary.token_bytes)
-            paths = TokenPaths(pre_tokens, vocabulary.trie, vocabulary.token_bytes, pairs.never)
-            made[False] = Survival(engine, paths, pairs)
+            made[False] = Survival(engine, *_paths_and_pairs(engine.vocabulary))
         if may_force not in made:
             made[True] = Survival(engine, made[False].paths, made[False].pairs, may_force=True)
         return made[may_force]
 
 
-def compile_under_law(expr: Expr, vocabulary: Vocabulary, tokenization: str) -> Compiled:
-    """Compile under a law of tokenization.
+def _paths_and_pairs(vocabulary: Vocabulary) -> tuple[TokenPaths, PairsLike]:
+    """What the tables of all engines of a vocabulary have in common; the lock is held."""
+    for engine, made in _tables.items():
+        if False in made and engine.vocabulary.fingerprint == vocabulary.fingerprint:
+            return made[False].paths, made[False].pairs
+    rules = vocabulary.rules
+    assert rules is not None
+    pairs = Pairs(rules, vocabulary.token_bytes, vocabulary.n_rows)
+    pre_tokens = PreTokens.for_rules(rules, vocabulary.token_bytes)
+    return TokenPaths(pre_tokens, vocabulary.trie, vocabulary.token_bytes, pairs.never), pairs
+
+
+def compile_under_law(expr: Expr, vocabulary: Vocabulary, tokenization: str, marked: bool = False) -> Compiled:
+    """Compile under a law of tokenization; `marked`: the expression holds markers or limits.
 
     Raises InvalidOption for a law that does not exist, or for "canonical" where the vocabulary cannot be held to it.
     """
@@ -80,8 +88,9 @@ def compile_under_law(expr: Expr, vocabulary: Vocabulary, tokenization: str) -> 
         raise InvalidOption(
             tokenization, f"tokenization={tokenization!r} does not exist; there is {TOKENIZATIONS}.", TOKENIZATIONS
         )
+    kind = MarkedEngine if marked else Engine
     if tokenization == "any":
-        return Compiled(expr, vocabulary)
+        return Compiled(expr, vocabulary, engine_for(vocabulary, kind))
     reason = why_not(vocabulary)
     if reason is not None and tokenization == "canonical":
         raise InvalidOption(
@@ -89,10 +98,11 @@ def compile_under_law(expr: Expr, vocabulary: Vocabulary, tokenization: str) -> 
             f'tokenization="canonical" cannot be had with {vocabulary.name}: {reason}. Use "aligned" or "any".',
         )
     if reason is not None:
-        compiled = Compiled(expr, vocabulary)
+        compiled = Compiled(expr, vocabulary, engine_for(vocabulary, kind))
         compiled.law_note = f'{vocabulary.name} allows only tokenization="any": {reason}'
         return compiled
-    engine = engine_for(vocabulary)
-    kind = AlignedCompiled if tokenization == "aligned" else CanonicalCompiled
+    engine = engine_for(vocabulary, kind)
+    law = AlignedCompiled if tokenization == "aligned" else CanonicalCompiled
     assert vocabulary.rules is not None
-    return kind(expr, vocabulary, engine, survival_for(engine, may_force(expr, spelled_contents(vocabulary.rules))))
+    read = engine.project(expr) if marked else expr
+    return law(expr, vocabulary, engine, survival_for(engine, may_force(read, spelled_contents(vocabulary.rules))))

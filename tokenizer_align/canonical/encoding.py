@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from tokenizer_align.vocabulary import Vocabulary
 
-__all__ = ["canonical_ids", "misplaced_tokens", "noncanonical_positions"]
+__all__ = ["canonical_between", "canonical_ids", "misplaced_tokens", "noncanonical_positions"]
 
 _MAX_CONTEXT_BYTES = 1024  # merges and pre-tokens that matter at the seam do not reach back further in practice
 
@@ -36,6 +36,23 @@ def canonical_ids(vocabulary: Vocabulary, text: bytes, context: Sequence[int] = 
         return tuple(vocabulary.encode(text.decode()))  # bytes that no token has were left out
     except UnicodeDecodeError:
         return _encode_alone(vocabulary, text)
+
+
+def canonical_between(
+    vocabulary: Vocabulary, ids: Sequence[int], context: Sequence[int] = ()
+) -> tuple[int, ...] | None:
+    """The same for the text of `ids`, in which ids that are no text (markers) stay where they are: what stands behind
+    one is encoded by itself."""
+    found: list[int] = []
+    start = 0
+    for at in range(len(ids) + 1):
+        if at == len(ids) or not vocabulary.token_bytes[ids[at]]:
+            part = canonical_ids(vocabulary, vocabulary.decode(ids[start:at]), context)
+            if part is None:
+                return None
+            found += (*part, *ids[at : at + 1])
+            start, context = at + 1, ()
+    return tuple(found)
 
 
 def noncanonical_positions(

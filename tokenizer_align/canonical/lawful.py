@@ -18,6 +18,7 @@ from ..completion import shortest_text
 from ..configuration import CONFIGURATION_BYTES
 from ..engine import Engine, Heads, Mask
 from ..expressions import Expr
+from ..markers import split_markers
 from ..matcher import Matcher
 from ..unique_runs import loose
 from ..vocabulary import Vocabulary
@@ -160,7 +161,12 @@ class LawfulCompiled(Compiled, ABC):
         after: LawConfiguration | None = None
         heads = self.engine.run_token(here.heads, token_id)
         if heads:
-            if here.lost:
+            if token_id < -1:  # a limit: no text
+                after = self._at(heads, here.states, here.last, here, token_id)
+            elif token_id in self.engine.markers:  # what follows is tokenized by itself
+                if self._allows_marker(here):
+                    after = self._at(heads, (self.survival.paths.start,), -1, here, token_id)
+            elif here.lost:
                 after = self._at(heads, (), -1, here, token_id)
             else:
                 then = self._after(here, token_id, heads)
@@ -183,7 +189,7 @@ class LawfulCompiled(Compiled, ABC):
         key = (here.clamped if alike else here.heads, here.states, here.last, here.complete)
         row = self._law_rows.get(key)
         if row is None:
-            new = self._any_row(here) if here.lost else self._row(here)
+            new = self._any_row(here) if here.lost else self._row_and_markers(here)
             if self.engine.automaton.anchors and not here.lost:
                 new &= self._any_row(here)  # the law is kept as if nothing had to differ from what came (`unique`)
             if not here.lost and not here.complete and not new.any():
@@ -198,6 +204,16 @@ class LawfulCompiled(Compiled, ABC):
         here.mask_row = row
         return row
 
+    def _row_and_markers(self, here: LawConfiguration) -> Row:
+        row = self._row(here)
+        if self.engine.live_bytes(here.heads) & self.engine.reserved and self._allows_marker(here):
+            row |= self._any_row(here) & self.engine.marker_row
+        return row
+
+    def _allows_marker(self, here: LawConfiguration) -> bool:
+        """Whether a marker may come here as far as the law is concerned: in front of it the text's tokens end."""
+        return here.lost or self._may_end(here)
+
     def _any_row(self, here: LawConfiguration) -> Mask:
         return self.engine.mask(here.clamped)
 
@@ -209,10 +225,13 @@ class LawfulCompiled(Compiled, ABC):
 
     def completion(self, here: Configuration) -> bytes:
         """The shortest bytes that complete the text under the law."""
-        return self.vocabulary.decode(self.plan(here))
+        return self.engine.decode(self.plan(here))
 
     def plan(self, here: Configuration) -> tuple[int, ...]:
         """Tokens that complete the text under the law: those of its shortest text, or of the next that has some."""
+        closed = self.closed(here)
+        if closed is not here:
+            return self.plan(closed)
         assert isinstance(here, LawConfiguration)
         if here.plan is None:
             with self.engine.in_use:
@@ -240,7 +259,20 @@ class LawfulCompiled(Compiled, ABC):
         assert text is not None, "every configuration that is reached can be completed"
         if here.lost:
             return self.engine.fewest_tokens(text)
-        return self.speller.spell(here.states, here.last, text)
+        return self.spell(here.states, here.last, text)
+
+    def spell(self, states: States, last: int, text: bytes) -> tuple[int, ...] | None:
+        """As `Speller.spell`, for bytes of the automaton; behind a marker tokens are as at the beginning of a text."""
+        if not self.engine.markers:
+            return self.speller.spell(states, last, text)
+        tokens: list[int] = []
+        for part, token in split_markers(text):
+            found = self.speller.spell(states, last, part)
+            if found is None:
+                return None
+            tokens += (*found, token) if token >= 0 else found
+            states, last = (self.survival.paths.start,), -1
+        return tuple(tokens)
 
     # --- the prompt -----------------------------------------------------------------------------------------------
 

@@ -29,7 +29,7 @@ def lawful_lengths(compiled: LawfulCompiled, here: LawConfiguration, row: Mask, 
     if isinstance(here.heads, Tracked):
         for text, ids in engine.unique_plans.texts(here.heads, row, tokens):
             for states, some in _by_states(compiled, here, np.array(ids, np.int32)):
-                known |= _shared(compiled, states, some, compiled.speller.spell(states, -1, text))
+                known |= _shared(compiled, states, some, compiled.spell(states, -1, text))
         return known
     for group in engine.token_ends.ends(here.heads, tokens, engine.live_bytes)[0]:
         heads = engine.run_token(here.heads, group[0])
@@ -57,6 +57,6 @@ def _shared(compiled: LawfulCompiled, states: States, tokens: Ids, plan: tuple[i
     if plan is None:
         return {}
     text = compiled.vocabulary.decode(plan)
-    if plan and compiled.pairs_matter and not compiled.speller.begins_pre_token(states, text):
+    if plan and plan[0] not in compiled.engine.markers and compiled.pairs_matter and not compiled.speller.begins_pre_token(states, text):
         tokens = tokens[~bits_of(compiled.survival.pairs.bad_left(plan[0]), tokens)]
     return dict.fromkeys(tokens.tolist(), len(plan))

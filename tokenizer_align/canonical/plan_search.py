@@ -34,7 +34,7 @@ def search_plan(compiled: LawfulCompiled, start: LawConfiguration) -> Plan:
 
 
 def _behind_bytes(compiled: LawfulCompiled, start: LawConfiguration) -> Plan | None:
-    engine, spell = compiled.engine, compiled.speller.spell
+    engine, spell = compiled.engine, compiled.spell
     level: list[tuple[Heads, bytes]] = [(start.heads, b"")]
     n_tried = cuts = 0
     for p in start.states:
@@ -42,7 +42,7 @@ def _behind_bytes(compiled: LawfulCompiled, start: LawConfiguration) -> Plan | N
     while level:
         following: list[tuple[Heads, bytes]] = []
         for heads, text in level:
-            for byte in sorted(bytes_in(engine.live_bytes(heads)), key=lambda b: not cuts >> b & 1):
+            for byte in sorted(bytes_in(engine.live_bytes(heads) & ~engine.reserved), key=lambda b: not cuts >> b & 1):
                 after = engine.run(heads, BYTE_TEXTS[byte])
                 longer = text + bytes([byte])
                 rest = shortest_text(engine, after)

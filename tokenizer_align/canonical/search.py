@@ -18,6 +18,7 @@ import numpy.typing as npt
 from .. import kernels as k
 from ..completion import shortest_of_automaton
 from ..engine import Heads
+from ..markers import MARKER_BYTE
 from .constraint_walks import ConstraintWalks, Groups, ids_of, set_bits
 from .token_paths import Ids, Row, TokenPaths
 
@@ -52,8 +53,11 @@ class Place:
 
     def __init__(self, walks: ConstraintWalks, heads: Heads, may_end: bool) -> None:
         self.heads = heads
-        self.complete = may_end and (k.ACCEPT, -1) in heads
-        self.open = walks.engine.live_bytes(heads)
+        live = walks.engine.live_bytes(heads)
+        # In front of a marker the text's tokens end, as at its end; below a cut-off stack too.
+        is_before_marker = live & walks.engine.reserved & 1 << MARKER_BYTE
+        self.complete = (may_end and (k.ACCEPT, -1) in heads) or bool(is_before_marker)
+        self.open = live & ~walks.engine.reserved
         self.easy: Row | None = None
         self.hard: Ids | None = None
         self.groups: Groups | None = None  # of the hard followers
@@ -64,7 +68,7 @@ class Place:
     def look(self, walks: ConstraintWalks, paths: TokenPaths) -> tuple[Row, Ids]:
         """(the easy followers, the ids of the others)."""
         if self.easy is None or self.hard is None:
-            row = walks.engine.walked(self.heads)
+            row = walks.engine.walked(self.heads) & ~walks.engine.marker_row
             hard = paths.poor.copy()
             set_bits(hard, walks.narrow_tokens(self.heads))
             hard &= row
@@ -224,6 +228,8 @@ class Search:
         settled: npt.NDArray[np.bool_] = ((groups.live[group] & self.paths.cuts_of[p]) != 0).any(axis=1)
         if self.may_end:
             settled |= groups.complete[group] & self.paths.may_end[p]
+        if self.walks.engine.reserved:
+            settled |= (groups.live[group, 3] >> np.uint64(63) != 0) & self.paths.may_end[p]
         return settled & (group >= 0)
 
     def _has_easy_way(self, place: Place, p: int, token: int) -> bool:
@@ -319,6 +325,8 @@ class Search:
     def _ends_shortly(self, heads: Heads, p: int) -> bool:
         """Whether P accepts the shortest legal text."""
         text = shortest_of_automaton(self.walks.engine, heads)
+        if text is not None and self.walks.engine.reserved:
+            text = text.split(bytes([MARKER_BYTE]))[0]
         here = {p}
         for byte in text or b"":
             here = {after for at in here for _, after in self.paths.step(at, byte)}
