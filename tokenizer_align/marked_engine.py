@@ -81,6 +81,8 @@ class MarkedEngine(Engine):
 
     def stays_within(self, heads: Heads, token_id: int, n_tokens: int) -> bool:
         """Whether a token that begins in a part with this limit, and ends in one, never leaves it in between."""
+        if token_id in self.markers:
+            return False
         text, ends = self.token_text(token_id), self._limits[n_tokens]
         if not any(ends >> byte & 1 for byte in text.tolist()):
             return True

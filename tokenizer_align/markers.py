@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
+from .errors import ConstraintError
 from .expressions import Expr, Rule, call, lit
 from .project import Projection
 from .vocabulary import Vocabulary
@@ -107,10 +108,13 @@ class MarkedProjection(Projection):
     def __init__(self, vocabulary: Vocabulary) -> None:
         super().__init__(vocabulary.usable_bytes & ~SYMBOL_BYTES)
         self.tokens = marker_tokens(vocabulary)
+        self.ends = {content for content, i in vocabulary.added.items() if i in vocabulary.eos_token_ids}
         self.limits: dict[int, int] = {}  # number of tokens -> the bytes with which its parts end (256-bit mask)
 
     def marker(self, text: str) -> Expr | None:
         token = self.tokens.get(text)
+        if text in self.ends:
+            raise ConstraintError(f"{text!r} ends a text in this vocabulary, so it cannot stand within one")
         return None if token is None else lit(marker_code(token))
 
     def limit(self, n_tokens: int, last_bytes: int) -> bytes | None:

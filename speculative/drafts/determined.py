@@ -14,6 +14,7 @@ from typing import Any
 
 from speculative.drafts import Draft, DraftContext
 from speculative.protocols import VocabularyLike
+from tokenizer_align.markers import MARKER_BYTE, split_markers
 
 __all__ = ["CanonicalRuns", "DeterminedRuns", "runs_of"]
 
@@ -30,7 +31,18 @@ class CanonicalRuns:
         self._memo: dict[tuple[bytes, bytes], tuple[int, ...]] = {}
 
     def encode(self, output_ids: Sequence[int], run: bytes) -> tuple[int, ...]:
-        """Return the canonical tokens of `run` after these tokens; bytes that end inside a character are left off."""
+        """Return the canonical tokens of `run` after these tokens; bytes that end inside a character are left off.
+
+        What follows a marker (`tokenizer_align.markers`) is encoded by itself.
+        """
+        if MARKER_BYTE in run:
+            ids: list[int] = []
+            for part, token in split_markers(run):
+                found = self.encode(ids or output_ids, part) if part else ()
+                if part and not found:
+                    break
+                ids += (*found, token) if token >= 0 else found
+            return tuple(ids)
         encode = self._encoder
         if encode is None:
             return ()
@@ -46,8 +58,10 @@ class CanonicalRuns:
 
     def _tail(self, output_ids: Sequence[int]) -> bytes:
         """The text of the last few tokens, from a character's start."""
-        pieces = [self._token_bytes[token] or b"" for token in output_ids[-_TAIL_TOKENS:]]
-        tail = b"".join(pieces)
+        pieces = [self._token_bytes[token] for token in output_ids[-_TAIL_TOKENS:]]
+        while None in pieces:
+            del pieces[: pieces.index(None) + 1]  # a marker: what follows it is encoded by itself
+        tail = b"".join(piece or b"" for piece in pieces)
         start = 0
         while start < len(tail) and 0x80 <= tail[start] < 0xC0:
             start += 1
