@@ -56,9 +56,17 @@ def add_tags(item_id: int, tags: list[str]) -> str:
 
 
 TOOLS: list[Callable[..., str]] = [get_weather, send_email, convert_currency, set_timer, add_tags]
-CITIES = "Paris Oslo Rome Lima Cairo Delhi Tokyo Quito Bern Accra Hanoi Seoul Sofia Riga Prague Tunis Dakar Minsk Porto Perth".split()
-NAMES = "ada bob cleo dan eva fay gus hana ian joy kim leo mia ned ola pia quinn rosa sam tess".split()
-THINGS = "shoes lamp chair kettle scarf table clock violin tent mug rug desk bike coat vase drum fan sofa kite globe".split()
+CITIES = [
+    "Paris", "Oslo", "Rome", "Lima", "Cairo", "Delhi", "Tokyo", "Quito", "Bern", "Accra", "Hanoi", "Seoul",
+    "Sofia", "Riga", "Prague", "Tunis", "Dakar", "Minsk", "Porto", "Perth",
+]  # fmt: skip
+NAMES = [
+    "ada", "bob", "cleo", "dan", "eva", "fay", "gus", "hana", "ian", "joy", "kim", "leo", "mia", "ned", "ola",
+    "pia", "quinn", "rosa", "sam", "tess",
+]  # fmt: skip
+THINGS = (
+    "shoes lamp chair kettle scarf table clock violin tent mug rug desk bike coat vase drum fan sofa kite globe".split()
+)
 
 
 def prompts(n: int) -> list[tuple[str, str]]:

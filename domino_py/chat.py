@@ -91,7 +91,9 @@ def settle(constraint: Constraint | None, tokenizer: Any) -> Constraint | None:
     if constraint.kind == "tools":
         from domino_py.constraints.tools import in_format
 
-        return in_format(constraint, find_tool_format(tokenizer)) if constraint.option("format") == "auto" else constraint
+        return (
+            in_format(constraint, find_tool_format(tokenizer)) if constraint.option("format") == "auto" else constraint
+        )
     source = _settled(constraint.source, tokenizer)
     if source == constraint.source:
         return constraint
@@ -106,7 +108,9 @@ def _settled(value: Any, tokenizer: Any) -> Any:
     return value
 
 
-def behind_prompt(constraint: Constraint | None, prompt_ids: Sequence[int], vocabulary: Vocabulary) -> Constraint | None:
+def behind_prompt(
+    constraint: Constraint | None, prompt_ids: Sequence[int], vocabulary: Vocabulary
+) -> Constraint | None:
     """The constraint of a text behind this prompt: whether it has opened the tag of `think` already."""
     if constraint is None or constraint.kind != "think" or constraint.option("opened") is not None:
         return constraint

@@ -82,7 +82,9 @@ def _from_definition(given: Mapping[str, Any]) -> Tool:
     parameters = inner.get("parameters") or {"type": "object", "properties": {}}
     if not isinstance(parameters, Mapping):
         raise InvalidOption("tools", f"the parameters of {name!r} are no JSON Schema: {parameters!r}")
-    return _tool(name, str(inner.get("description", "")), dict(parameters), json_schema(_closed(dict(parameters))), None)
+    return _tool(
+        name, str(inner.get("description", "")), dict(parameters), json_schema(_closed(dict(parameters))), None
+    )
 
 
 def _closed(schema: dict[str, Any]) -> dict[str, Any]:

@@ -16,13 +16,21 @@ TYPO = {"type": "object", "properties": {"a": {"type": "string", "minlength": 3}
     ("constraint", "legal", "illegal"),
     [
         (domino.token("<a>") + YES, ["<a>yes"], ["yes", "<a>", "<a><a>yes"]),
-        (domino.after("A: ", YES), ["", "text A", "x A: yes", "A: no and A: yes.", "A:yes", "é A: no 🥐"], ["A: ", "x A: maybe"]),
+        (
+            domino.after("A: ", YES),
+            ["", "text A", "x A: yes", "A: no and A: yes.", "A:yes", "é A: no 🥐"],
+            ["A: ", "x A: maybe"],
+        ),
         (domino.after("A: ", YES, at_least=1), ["x A: yes y", "A: no"], ["", "x", "A:yes"]),
         (domino.after("A: ", YES, at_most=1), ["x", "A: yes x"], ["A: yes A: no"]),
         (domino.after("A: ", YES, tail=False), ["x", "x A: yes", "A: yes x A: no"], ["A: yes x"]),
         (domino.after("A: ", YES, at_least=2, at_most=2, tail=False), ["A: yesA: no"], ["A: yes", "A: yesA: noA: no"]),
         (domino.after("aa", domino.regex("b")), ["a", "aab", "xaabaab"], ["aa", "aaab", "aaa"]),
-        (domino.after({"<x>": domino.regex("1"), "x>": domino.regex("2")}), ["<x>1", "x>2", "<x>1x>2"], ["<x>2", "x>1"]),
+        (
+            domino.after({"<x>": domino.regex("1"), "x>": domino.regex("2")}),
+            ["<x>1", "x>2", "<x>1x>2"],
+            ["<x>2", "x>1"],
+        ),
         (domino.after("<", domino.json()), ['a <{"b": "<"} c', "<1<2"], ["<", "< "]),
         (domino.think(YES), ["<think></think>yes", "<think>a\n</think>\n\nno", "a</think>no"], ["yes", "<think>yes"]),
         (domino.think(YES), [], ["<think>a</think>\n\n\nno", "<think>a</think>b</think>no"]),
@@ -100,5 +108,9 @@ def test_mistakes_are_named(make: Any, message: str) -> None:
 
 def test_what_is_worth_knowing_about_parts_is_said() -> None:
     odd = domino.json_schema({"type": "string", "minlength": 3})
-    for constraint in (domino.think(odd), domino.after("x", odd), domino.tools([{"name": "f", "parameters": TYPO}], format="llama3")):
+    for constraint in (
+        domino.think(odd),
+        domino.after("x", odd),
+        domino.tools([{"name": "f", "parameters": TYPO}], format="llama3"),
+    ):
         assert any("minlength" in str(problem) for problem in domino.check(constraint))

@@ -82,7 +82,9 @@ def test_markers_are_shown_in_texts_and_reports() -> None:
 
 
 def test_a_forced_marker_is_drafted() -> None:
-    constraint = domino.choice(["yes"]) + domino.token("<|user|>") + domino.choice(["maybe"]) + domino.token("<|system|>")
+    constraint = (
+        domino.choice(["yes"]) + domino.token("<|user|>") + domino.choice(["maybe"]) + domino.token("<|system|>")
+    )
     results = [
         domino.generate(tiny_model(), tiny_tokenizer(), "Hello", constraint, max_new_tokens=20, speculate=speculate)
         for speculate in (True, False)

@@ -363,9 +363,7 @@ def _why_empty(expr: Expr, vocabulary: Vocabulary) -> str:
     return "no text satisfies this constraint"
 
 
-def compile_expression(
-    expr: Expr, vocabulary: Vocabulary, tokenization: str = "any", marked: bool = False
-) -> Compiled:
+def compile_expression(expr: Expr, vocabulary: Vocabulary, tokenization: str = "any", marked: bool = False) -> Compiled:
     """Compile an expression for a vocabulary. The first call on a machine also compiles the kernels (some 20 s).
 
     `marked`: it holds markers or limits of tokens (`markers.py`).

@@ -139,5 +139,3 @@ def _first_child_from(trie: Trie, byte: int) -> int:
     while node < trie.n_nodes and trie.byte[node] < byte:
         node = int(trie.end[node])
     return node
-
-

@@ -13,7 +13,7 @@ from .base import Constraint
 from .template import parts_of, text_of
 from .template_text import Hole
 
-KINDS = ("sequence", "alternatives", "repeat", "template", "select")
+KINDS = ("sequence", "alternatives", "repeat", "template", "select", "regions", "think", "tools")
 _QUOTED = 'For text without quotes, write regex(".+") or choice([...]).'
 
 
@@ -45,6 +45,12 @@ def named_parts(constraint: Constraint) -> Iterator[tuple[str, Constraint]]:
         yield from ((f"{{{name}}}", part) for name, part in constraint.source[1])
     elif constraint.kind == "select":
         yield from ((f"<{name}>", part) for name, part in constraint.source)
+    elif constraint.kind == "regions":
+        yield from ((f"<{trigger}>", part) for trigger, part in constraint.source)
+    elif constraint.kind == "tools":
+        yield from ((f"<{tool.name}>", tool.arguments) for tool in constraint.source)
+    elif constraint.kind == "think":
+        yield "", constraint.source[0]
     elif constraint.kind == "repeat":
         yield "", constraint.source[0]
         separator = constraint.option("separator")

@@ -89,7 +89,9 @@ def _check_triggers(triggers: list[str]) -> None:
     for one in triggers:
         for other in triggers:
             if one != other and other in one[:-1]:
-                raise InvalidOption("trigger", f"the trigger {one!r} is never reached: {other!r} is complete before it.")
+                raise InvalidOption(
+                    "trigger", f"the trigger {one!r} is never reached: {other!r} is complete before it."
+                )
 
 
 def build(constraint: Constraint) -> tuple[Expr, tuple[Problem, ...]]:

@@ -24,7 +24,23 @@ from tokenizer_align.markers import marker_code
 from tokenizer_align.matcher import Matcher
 from tokenizer_align.vocabulary import Vocabulary
 
-PIECES = [b"a", b"b", b"c", b"<", b"/", b">", b"ab", b"ca", b"<a", b"a>", b"></", b"b</a>c", b"\xc3", b"\xa9", b"\xc3\xa9"]
+PIECES = [
+    b"a",
+    b"b",
+    b"c",
+    b"<",
+    b"/",
+    b">",
+    b"ab",
+    b"ca",
+    b"<a",
+    b"a>",
+    b"></",
+    b"b</a>c",
+    b"\xc3",
+    b"\xa9",
+    b"\xc3\xa9",
+]
 PIECES += [b"abc", b"bca", b"<a>", b"aa", b"\xff", b"\xfe", b"a\xff", b"\xa9<", b"</a", b">a", b"b<a>a</a><a>b"]
 
 

@@ -57,6 +57,11 @@ def _shared(compiled: LawfulCompiled, states: States, tokens: Ids, plan: tuple[i
     if plan is None:
         return {}
     text = compiled.vocabulary.decode(plan)
-    if plan and plan[0] not in compiled.engine.markers and compiled.pairs_matter and not compiled.speller.begins_pre_token(states, text):
+    if (
+        plan
+        and plan[0] not in compiled.engine.markers
+        and compiled.pairs_matter
+        and not compiled.speller.begins_pre_token(states, text)
+    ):
         tokens = tokens[~bits_of(compiled.survival.pairs.bad_left(plan[0]), tokens)]
     return dict.fromkeys(tokens.tolist(), len(plan))
