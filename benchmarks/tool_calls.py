@@ -64,9 +64,31 @@ NAMES = [
     "ada", "bob", "cleo", "dan", "eva", "fay", "gus", "hana", "ian", "joy", "kim", "leo", "mia", "ned", "ola",
     "pia", "quinn", "rosa", "sam", "tess",
 ]  # fmt: skip
-THINGS = (
-    "shoes lamp chair kettle scarf table clock violin tent mug rug desk bike coat vase drum fan sofa kite globe".split()
-)
+THINGS = [
+    ,
+    ,
+]  # fmt: skip
+    "shoes",
+    "lamp",
+    "chair",
+    "kettle",
+    "scarf",
+    "table",
+    "clock",
+    "violin",
+    "tent",
+    "mug",
+    "rug",
+    "desk",
+    "bike",
+    "coat",
+    "vase",
+    "drum",
+    "fan",
+    "sofa",
+    "kite",
+    "globe",
+]
 
 
 def prompts(n: int) -> list[tuple[str, str]]:

@@ -41,7 +41,7 @@ _TAIL_TOKENS = 32
 
 
 def find_think_tags(tokenizer: Any) -> tuple[str, str]:
-    """The tags around reasoning, from the tokenizer's added tokens, else from its chat template. Raises InvalidOption."""
+    """The tags around reasoning, from the added tokens, else from the chat template. Raises InvalidOption."""
     template, added = template_text(tokenizer), _added(tokenizer)
     for start, end in _TAGS:
         if start in added and end in added:
@@ -51,7 +51,7 @@ def find_think_tags(tokenizer: Any) -> tuple[str, str]:
             return start, end
     raise InvalidOption(
         "tokenizer",
-        "neither the chat template nor the added tokens hold tags for reasoning that are known here; pass start and end.",
+        "neither the chat template nor the added tokens hold tags for reasoning that are known; pass start and end.",
     )
 
 
@@ -69,8 +69,8 @@ def find_tool_format(tokenizer: Any) -> str:
             return name
     raise InvalidOption(
         "format",
-        'which format this model calls tools in cannot be told: its chat template mentions none that is known. Pass format="hermes", '
-        '"llama3", "mistral" or "mistral-args".',
+        "which format this model calls tools in cannot be told: its chat template mentions none that is known. "
+        'Pass format="hermes", "llama3", "mistral" or "mistral-args".',
     )
 
 

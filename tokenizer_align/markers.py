@@ -2,8 +2,8 @@
 
 To the automaton a marker is a short byte string that no UTF-8 text holds: 0xFF and the token's id in three bytes. So
 expressions, states and kernels need nothing new. Which markers are tokens depends on the vocabulary: where one is not,
-the marker is its text in ordinary tokens. A `VocabularyRule` is a rule whose body is made for a vocabulary; read without
-one (`matches`), every marker is its text.
+the marker is its text in ordinary tokens. A `VocabularyRule` is a rule whose body is made for a vocabulary; read
+without one (`matches`), every marker is its text.
 
 A *limit* is a symbol of the same kind (0xFE and a number): it is no token's, but read by the matcher itself after so
 many tokens inside the part that has it, and leaves only ways out of the part. See docs/regions-and-tools.md.

@@ -1,4 +1,4 @@
-"""How an engine reads its vocabulary's tokens. Here: as their bytes, with no token but those; see `marked_engine.py`."""
+"""How an engine reads its vocabulary's tokens. Here: as their bytes, and no others; see `marked_engine.py`."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ __all__ = ["PlainTokens"]
 class PlainTokens:
     """Tokens as their bytes.
 
-    key: which of a vocabulary's engines. reserved: bytes that stand for no text (256-bit mask). markers: token id -> text
-    of the added tokens that constraints may name. marker_row: uint32[n_words], their bits.
+    key: which of a vocabulary's engines. reserved: bytes that stand for no text (256-bit mask). markers: token id ->
+    text of the added tokens that constraints may name. marker_row: uint32[n_words], their bits.
     """
 
     key = ""

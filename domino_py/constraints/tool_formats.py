@@ -2,8 +2,8 @@
 
 hermes (Hermes, Qwen and many more): `<tool_call>\\n{"name": …, "arguments": {…}}\\n</tool_call>`, several one below the
 other. llama3: `{"name": …, "parameters": {…}}`, behind `<|python_tag|>` or not, several with `; ` between. mistral:
-`[TOOL_CALLS][{"name": …, "arguments": {…}}, …]`. mistral-args (its newer form): `[TOOL_CALLS]name[ARGS]{…}`, several one
-after the other.
+`[TOOL_CALLS][{"name": …, "arguments": {…}}, …]`. mistral-args (its newer form): `[TOOL_CALLS]name[ARGS]{…}`, several
+one after the other.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ class ToolFormat:
     """One format.
 
     trigger: the marker in front of calls. is_required: without it no call begins. is_repeated: it stands in front of
-    each. key: of the arguments; "" where the name stands outside of the JSON. opening, closing: around all calls, behind
-    the trigger. before, behind: around each.
+    each. key: of the arguments; "" where the name stands outside of the JSON. opening, closing: around all calls,
+    behind the trigger. before, behind: around each.
     """
 
     name: str

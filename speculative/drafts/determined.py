@@ -38,10 +38,10 @@ class CanonicalRuns:
         if MARKER_BYTE in run:
             ids: list[int] = []
             for part, token in split_markers(run):
-                found = self.encode(ids or output_ids, part) if part else ()
-                if part and not found:
+                written = self.encode(ids or output_ids, part) if part else ()
+                if part and not written:
                     break
-                ids += (*found, token) if token >= 0 else found
+                ids += (*written, token) if token >= 0 else written
             return tuple(ids)
         encode = self._encoder
         if encode is None:
