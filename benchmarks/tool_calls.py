@@ -65,30 +65,9 @@ NAMES = [
     "pia", "quinn", "rosa", "sam", "tess",
 ]  # fmt: skip
 THINGS = [
-    ,
-    ,
+    "shoes", "lamp", "chair", "kettle", "scarf", "table", "clock", "violin", "tent", "mug",
+    "rug", "desk", "bike", "coat", "vase", "drum", "fan", "sofa", "kite", "globe",
 ]  # fmt: skip
-    "shoes",
-    "lamp",
-    "chair",
-    "kettle",
-    "scarf",
-    "table",
-    "clock",
-    "violin",
-    "tent",
-    "mug",
-    "rug",
-    "desk",
-    "bike",
-    "coat",
-    "vase",
-    "drum",
-    "fan",
-    "sofa",
-    "kite",
-    "globe",
-]
 
 
 def prompts(n: int) -> list[tuple[str, str]]:
