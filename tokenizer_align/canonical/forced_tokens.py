@@ -5,7 +5,8 @@ where all legal texts spell such a token ("<|im_end|>" in an enum), so those con
 
 A byte is *free* if every text can be completed without it: it is in no literal, no set of bytes holds free ones only,
 and inside intersections and complements no set tells it from a byte that no token's content holds. A token that has a
-free byte is never forced.
+free byte is never forced. Nor is one with two neighbouring bytes that a completion without free bytes never has side by
+side: they are in no literal, and the first ends none or the second begins none.
 """
 
 from __future__ import annotations
@@ -27,47 +28,83 @@ def may_force(expr: Expr, contents: Sequence[bytes]) -> bool:
         if outside >> byte & 1:
             stand_in = 1 << byte
             break
-    free = candidates & ~_bound_bytes(expr, candidates, stand_in)
-    return not all(_mask_of(content) & free for content in contents)
+    bound = _Bound(candidates, stand_in)
+    bound.read(expr)
+    return any(bound.holds(content) for content in contents)
 
 
-def _bound_bytes(expr: Expr, candidates: int, stand_in: int) -> int:
-    """The candidates that are not free."""
-    bound = 0
-    seen: set[tuple[Expr, bool]] = set()
-    work = [(expr, False)]
-    while work:
-        node, is_inside = item = work.pop()
-        if item in seen:
-            continue
-        seen.add(item)
-        kind = node.kind
-        if kind == K_SET:
-            if is_inside and node.data & candidates not in (0, candidates):
-                bound |= candidates & (~node.data if node.data & stand_in else node.data)
-            elif is_inside and bool(node.data & stand_in) != bool(node.data & candidates):
-                bound |= candidates
-            elif not node.data & ~candidates:
-                bound |= node.data
-        elif kind == K_LIT:
-            bound |= _mask_of(node.data)
-        elif kind == K_WORDS:
-            source, first, last, depth = node.data
-            bound |= _mask_of(b"".join(word[depth:] for word in source.items[first:last]))
-        elif kind == K_CALL:
-            work.append((node.data.body, is_inside))
-        elif kind == K_KEYS:
-            spec = node.data[0]
-            bound |= _mask_of(b"".join(member.text for member in spec.members))
-            work += ((part, is_inside) for part in _parts_of(spec))
-        elif kind == K_UNIQUE:
-            work += ((need.item, True) for need in node.data[1])
-            work.append((node.args[0], is_inside))
-        elif kind == K_LAZY:
-            work.append((node.data.body, True))
-        else:
-            work += ((part, is_inside or kind in (K_BOTH, K_NEG)) for part in node.args)
-    return bound
+class _Bound:
+    """The candidates that are not free, and how they may stand side by side.
+
+    firsts, lasts: those that may begin and end what is written as one (256-bit masks); pairs: two bytes within one.
+    """
+
+    def __init__(self, candidates: int, stand_in: int) -> None:
+        self.candidates, self.stand_in = candidates, stand_in
+        self.bytes = self.firsts = self.lasts = 0
+        self.pairs: set[bytes] = set()
+
+    def holds(self, content: bytes) -> bool:
+        """Whether a completion without free bytes may spell this content."""
+        return not _mask_of(content) & ~self.bytes and all(
+            content[i : i + 2] in self.pairs or (self.lasts >> content[i] & 1 and self.firsts >> content[i + 1] & 1)
+            for i in range(len(content) - 1)
+        )
+
+    def add_set(self, mask: int) -> None:
+        self.bytes |= mask
+        self.firsts |= mask
+        self.lasts |= mask
+
+    def add_text(self, text: bytes) -> None:
+        # Where two parts must hold, or one must not, a byte that only one text asks for is followed by that text's next.
+        if text:
+            self.bytes |= _mask_of(text)
+            self.firsts |= 1 << text[0]
+            self.lasts |= 1 << text[-1]
+            self.pairs.update(text[i : i + 2] for i in range(len(text) - 1))
+
+    def read(self, expr: Expr) -> None:
+        """Enter all parts of an expression."""
+        seen: set[tuple[Expr, bool]] = set()
+        work = [(expr, False)]
+        while work:
+            node, is_inside = item = work.pop()
+            if item in seen:
+                continue
+            seen.add(item)
+            kind = node.kind
+            if kind == K_SET:
+                self._read_set(node.data, is_inside)
+            elif kind == K_LIT:
+                self.add_text(node.data)
+            elif kind == K_WORDS:
+                source, first, last, depth = node.data
+                for word in source.items[first:last]:
+                    self.add_text(word[depth:])
+            elif kind == K_CALL:
+                work.append((node.data.body, is_inside))
+            elif kind == K_KEYS:
+                spec = node.data[0]
+                for member in spec.members:
+                    self.add_text(member.text)
+                work += ((part, is_inside) for part in _parts_of(spec))
+            elif kind == K_UNIQUE:
+                work += ((need.item, True) for need in node.data[1])
+                work.append((node.args[0], is_inside))
+            elif kind == K_LAZY:
+                work.append((node.data.body, True))
+            else:
+                work += ((part, is_inside or kind in (K_BOTH, K_NEG)) for part in node.args)
+
+    def _read_set(self, data: int, is_inside: bool) -> None:
+        candidates, stand_in = self.candidates, self.stand_in
+        if is_inside and data & candidates not in (0, candidates):
+            self.add_set(candidates & (~data if data & stand_in else data))
+        elif is_inside and bool(data & stand_in) != bool(data & candidates):
+            self.add_set(candidates)
+        elif not data & ~candidates:
+            self.add_set(data)
 
 
 def _parts_of(spec: MemberSpec) -> Iterable[Expr]:
