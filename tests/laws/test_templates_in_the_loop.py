@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -82,9 +83,11 @@ def test_a_template_is_complete_within_any_budget_that_can_hold_it() -> None:
         domino.generate(tiny_model(), tiny_tokenizer(), "x", FORM, max_new_tokens=least // 2)
 
 
-def test_extract_gives_the_values_of_a_template() -> None:
-    values = domino.extract(tiny_model(), tiny_tokenizer(), ["one", "two"], FORM, progress=False)
+def test_extract_gives_the_values_of_a_template_also_from_an_earlier_run(tmp_path: Path) -> None:
+    call = {"out": tmp_path / "out.jsonl", "progress": False}
+    values = domino.extract(tiny_model(), tiny_tokenizer(), ["one", "two"], FORM, **call)
     assert all(isinstance(value, dict) and isinstance(value["note"], bool) for value in values)
+    assert domino.extract(tiny_model(), tiny_tokenizer(), ["one", "two"], FORM, **call) == values
 
 
 def test_long_fixed_text_is_one_pass_where_drafts_may_be_that_long() -> None:
