@@ -95,8 +95,10 @@ def inspect(constraint: Any, after: str = "", *, tokenizer: Any = None) -> Inspe
     if compiled is None and made is None:
         raise InvalidOption("constraint", "inspect needs a constraint; free text (None) allows everything.")
     if compiled is None and made is not None and tokenizer is not None:
+        from domino_py.chat import settle
         from domino_py.compilation import compile
 
+        made = settle(made, tokenizer)
         compiled = compile(made, tokenizer)
     expr = made.expression if made is not None else compiled.expr if compiled is not None else None
     assert expr is not None
@@ -175,7 +177,9 @@ def _title(constraint: Constraint) -> str:
         return f"repeat from {source[1]} to {'any number' if source[2] is None else source[2]} times"
     if constraint.kind in ("sequence", "alternatives", "select"):
         return f"{constraint.kind} of {len(source)} parts"
-    return _cut(f"{constraint.kind} {source if isinstance(source, str) else ', '.join(map(repr, source))}".rstrip())
+    if constraint.kind == "choice":
+        return _cut(f"choice {', '.join(map(repr, source))}")
+    return _cut(f"{constraint.kind} {source}") if isinstance(source, str) else constraint.kind
 
 
 def _cut(text: str) -> str:
@@ -224,6 +228,8 @@ def shown_bytes(members: bytes) -> str:
     '\\\\n blank + - 0-9 a-c other characters'
     """
     ascii_bytes = [byte for byte in members if byte < 0x80]
+    if len(ascii_bytes) == 0x80 and len(members) > 0x80:
+        return "any character"
     ranges: list[list[int]] = []
     for byte in ascii_bytes:
         joins = ranges and byte == ranges[-1][1] + 1 and _kind(byte) == _kind(ranges[-1][1])

@@ -93,6 +93,7 @@ def test_it_prints_in_plain_text_and_in_a_terminal() -> None:
     [
         (b"", ""),
         (b"ab", "a b"),
+        (bytes(range(256)), "any character"),
         (b"0123456789", "0-9"),
         (b"XYZabc", "X-Z a-c"),
         (b"\t\n '\\", "\\t \\n blank ' \\"),

@@ -33,6 +33,12 @@ _BUILDERS: dict[str, str] = {
 }
 _PARSERS: dict[str, str] = {
     # kind -> "module:function"; the function takes the constraint and a legal text
+    "type": "domino_py.constraints.types:parse",
+    "template": "domino_py.constraints.values:parse",
+    "select": "domino_py.constraints.values:parse",
+    "sequence": "domino_py.constraints.values:parse",
+    "alternatives": "domino_py.constraints.values:parse",
+    "repeat": "domino_py.constraints.values:parse",
     "regions": "domino_py.constraints.regions:parse",
     "think": "domino_py.constraints.think:parse",
     "tools": "domino_py.constraints.tools:parse",
@@ -106,13 +112,6 @@ class Constraint:
             import json
 
             return json.loads(text)
-        if self.kind == "type":
-            module = importlib.import_module("domino_py.constraints.types")
-            return module.parse(self, text)
-        if self.kind in ("sequence", "alternatives", "repeat", "template", "select"):
-            from domino_py.constraints import values
-
-            return values.parse(self, text)
         if self.kind in _PARSERS:
             home, function = _PARSERS[self.kind].split(":")
             return getattr(importlib.import_module(home), function)(self, text)
