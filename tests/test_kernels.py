@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from tests.reference import plain_kernels as plain
 from tests.reference.languages import ALPHABET, DrawnVocabulary, objects, regular, structured, vocabularies
 from tokenizer_align import kernels as k
+from tokenizer_align.byte_masks import words_of
 from tokenizer_align.engine import Engine
 from tokenizer_align.expressions import Expr
 from tokenizer_align.productive import is_productive
+from tokenizer_align.residuals import children_of, merged
+from tokenizer_align.trie_arrays import add_trie
 from tokenizer_align.vocabulary import Vocabulary
 
 anything = st.one_of(regular, structured, objects(regular))
@@ -54,15 +58,65 @@ def test_walk_frame_equals_its_twin(expr: Expr, drawn: DrawnVocabulary) -> None:
     ((state, _), *_) = engine.start(projected) or ((0, 0),)
     assume(0 < state < k.LIT_BASE)
     plain.build_all(engine, engine.start(projected), b"")
+    assume(engine.tables.state_kind.array[state] == k.ROW)
     mask, twin_mask = np.zeros(engine.n_words, np.uint32), np.zeros(engine.n_words, np.uint32)
-    exits = np.zeros(1000, np.int64)
-    n_exits = k.walk_frame(engine.tables.ctx, 0, state, mask, exits)
-    twin = plain.walk_frame(engine.tables, 0, state, twin_mask)
-    if twin is None:
-        assert n_exits == -1
-    else:
-        assert sorted(exits[:n_exits].tolist()) == sorted(twin)
+    edges, pushes = np.zeros(1000, np.int32), np.zeros((1000, 2), np.int32)
+    for later in (np.zeros(4, np.uint64), words_of(1 << ALPHABET[0])):
+        result, n_edges, n_pushes = k.walk_frame(engine.tables.ctx, 0, state, later, mask, edges, pushes)
+        assert result == k.OK
+        twin_edges, twin_pushed = plain.walk_frame(engine.tables, 0, state, mask_of(later), twin_mask)
+        assert sorted(edges[:n_edges].tolist()) == sorted(twin_edges)
+        assert sorted(pushes[:n_pushes, 0].tolist()) == sorted(twin_pushed)
         assert mask.tolist() == twin_mask.tolist()
+    loop = np.zeros(4, np.uint64)
+    k.loop_bytes(engine.tables.ctx, state, loop)
+    assert mask_of(loop) == plain.loop_bytes(engine.tables, state)
+
+
+def mask_of(words: npt.NDArray[np.uint64]) -> int:
+    return int.from_bytes(words.tobytes(), "little")
+
+
+@settings(max_examples=60)
+@given(vocabularies(), st.data())
+def test_merged_subtrees_hold_the_texts_below_the_edges(drawn: DrawnVocabulary, data: st.DataObject) -> None:
+    engine = engine_for(drawn)
+    tables, n = engine.tables, engine.vocabulary.trie.n_nodes
+    assume(n > 1)
+    edges = np.array(data.draw(st.lists(st.integers(1, n - 1), unique=True)), np.int32)
+    trie = merged(engine, edges)
+    if trie is None:
+        assert len(edges) == 0
+        return
+    root = add_trie(tables, trie)
+    found = plain.texts_below(tables, plain.children(tables, root))
+    assert sorted(found) == sorted(plain.texts_below(tables, edges.tolist()))
+    assert len({text for text, _ in found}) <= trie.n_nodes - 1
+    for node in range(root, root + trie.n_nodes):
+        below = tables.trie_byte.array[plain.children(tables, node)].tolist()
+        assert below == sorted(set(below))
+
+
+@settings(max_examples=60)
+@given(vocabularies(), st.data())
+def test_children_sizes_and_nodes_of_words_equal_their_twins(drawn: DrawnVocabulary, data: st.DataObject) -> None:
+    engine = engine_for(drawn)
+    tables, n = engine.tables, engine.vocabulary.trie.n_nodes
+    nodes = data.draw(st.lists(st.integers(0, n - 1), unique=True))
+    later = 1 << data.draw(st.sampled_from(list(ALPHABET)))
+    twin = [c for node in nodes for c in plain.children(tables, node) if not later >> int(tables.trie_byte.array[c]) & 1]
+    edges = children_of(engine, np.array(nodes, np.int32), words_of(later))
+    assert edges.tolist() == twin
+    sizes = np.zeros(256, np.int64)
+    n_tokens = k.subtree_sizes(tables.ctx, edges, sizes)
+    assert n_tokens == len(plain.texts_below(tables, twin))
+    assert sizes.sum() == sum(int(tables.trie_end.array[node]) - node for node in twin)
+    sets = st.lists(st.sampled_from(list(ALPHABET)), min_size=1, max_size=3).map(lambda b: sum({1 << byte for byte in b}))
+    word = tuple(data.draw(st.lists(sets, min_size=1, max_size=3)))
+    found = np.zeros(1000, np.int32)
+    rows = np.array([[words_of(mask) for mask in word]])
+    n_found = k.find_nodes(tables.ctx, 0, rows, np.array([len(word)]), found)
+    assert sorted(found[:n_found].tolist()) == plain.find_nodes(tables, 0, word)
 
 
 @given(vocabularies())

@@ -25,6 +25,7 @@ from .expressions import Expr
 from .memo_store import MemoStore, memo_cache
 from .memos import make_memo
 from .plain_tokens import PlainTokens
+from .residuals import make_part
 from .shared_rows import Reads, SharedRows
 from .shared_walks import SharedWalks
 from .tables import Tables
@@ -81,6 +82,7 @@ class Engine(PlainTokens):
         trie = self.read_vocabulary(vocabulary)
         add_trie(self.tables, trie)
         self.memo_store = MemoStore(vocabulary.fingerprint + self.key, trie.n_nodes, cache)
+        self.n_vocabulary_nodes = trie.n_nodes
         self._n_trie = [pool.n for pool in self.tables.trie_pools()]
         self._trie_bytes = self.tables.n_used_bytes()
         self._wide_bytes = wide_bytes
@@ -384,7 +386,7 @@ class Engine(PlainTokens):
             self.walkers.settle()
             self._n_unfinished += 1  # as `changing`
             for what in wanted:
-                if not what & k.MEMO_REQUEST:
+                if not what & (k.MEMO_REQUEST | k.PART_REQUEST):
                     self.automaton.build(what)
             self._n_unfinished -= 1
             self.counters.builds += 1
@@ -392,5 +394,8 @@ class Engine(PlainTokens):
             if what & k.MEMO_REQUEST:
                 key = what & ~k.MEMO_REQUEST
                 make_memo(self, key >> 30, key & ((1 << 30) - 1))
-        if self.counters.builds % COUNT_EVERY == 0 or wanted[-1] & k.MEMO_REQUEST:
+            elif what & k.PART_REQUEST:
+                key = what & ~k.PART_REQUEST
+                make_part(self, key >> 8, key & 255)
+        if self.counters.builds % COUNT_EVERY == 0 or wanted[-1] & (k.MEMO_REQUEST | k.PART_REQUEST):
             self._n_state_bytes = self.n_state_bytes()

@@ -1,52 +1,148 @@
-"""Frames less finitely many words, as the undeclared keys of an object are: masks from those of the whole frame.
+"""Frames less finitely many words: the undeclared keys of an object, identifiers that are no keywords.
 
-Where a frame loops over the bytes of the words up to their last one, every beginning of a word can still become
-another text. So the frame without the words differs from the whole one only at the words' ends.
+What such a frame does over the vocabulary follows from what the whole frame does, without the states that reading the
+words would take: as long as every beginning of a word can still become another text, only the words' ends differ.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
-from .derivatives import heads
-from .expressions import EPSILON, K_BOTH, K_LIT, K_NEG, K_SET, K_WORDS, Expr, both_unchecked, literal_bytes
+import numpy as np
+import numpy.typing as npt
+
+from .byte_masks import words_of
+from .derivatives import heads, is_known_live
+from .expressions import (
+    EPSILON,
+    K_ALT,
+    K_BOTH,
+    K_LIT,
+    K_NEG,
+    K_REPEAT,
+    K_SEQ,
+    K_SET,
+    K_WORDS,
+    Expr,
+    both_unchecked,
+    seq_parts,
+)
 
 MAX_WORDS = 1_000
+MAX_STATES = 32  # derivatives of the whole frame that the words may lead to
+
+Word = tuple[int, ...]  # a set of bytes (256-bit mask) for each place
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class Exclusion:
-    """`whole` less the words, each of which would end the frame."""
+    """`whole` less the words. `ends_frame`: the words end the frame, so that nothing is left of their tokens; else the
+    frame can go on behind them, and only may not end there."""
 
     whole: Expr
-    words: tuple[bytes, ...]
+    words: tuple[Word, ...]
+    ends_frame: bool
+
+    @property
+    def lengths(self) -> npt.NDArray[np.int64]:
+        """int64[n_words]"""
+        return np.array([len(word) for word in self.words], np.int64)
+
+    @property
+    def sets(self) -> npt.NDArray[np.uint64]:
+        """uint64[n_words, longest word, 4]"""
+        sets = np.zeros((len(self.words), max(map(len, self.words)), 4), np.uint64)
+        for row, word in zip(sets, self.words, strict=True):
+            for place, mask in enumerate(word):
+                row[place] = words_of(mask)
+        return sets
 
 
 def exclusion_of(expr: Expr) -> Exclusion | None:
     """The frame and the words that an intersection takes out of it; None where masks cannot be told so."""
-    if expr.kind != K_BOTH:
-        return None
-    words = [arg for arg in expr.args if arg.kind == K_NEG and arg.args[0].kind in (K_LIT, K_SET, K_WORDS)]
-    texts = _texts(words[0].args[0]) if len(words) == 1 else ()
-    if not texts:
-        return None
-    whole = both_unchecked(*(arg for arg in expr.args if arg is not words[0]))
-    own = next((mask for mask, after in heads(whole) if after is whole), 0)
-    if not own or not all(own >> byte & 1 for byte in set(b"".join(text[:-1] for text in texts))):
-        return None
-    ends = {text[-1] for text in texts}
-    afters = {after for mask, after in heads(whole) if any(mask >> byte & 1 for byte in ends)}
-    return Exclusion(whole, texts) if afters <= {EPSILON} else None
+    return _exclusion_of(expr) if expr.kind == K_BOTH else None
 
 
-def _texts(node: Expr) -> tuple[bytes, ...]:
-    """The words of a literal or list; none where there are too many, or one of them is over."""
-    if node.kind == K_WORDS:
+@lru_cache(maxsize=64)
+def _exclusion_of(expr: Expr) -> Exclusion | None:
+    others, words = [], list[Word]()
+    for arg in expr.args:
+        found = words_in(arg.args[0]) if arg.kind == K_NEG else None
+        if found is None:
+            others.append(arg)
+        else:
+            words += found
+    if not words or not others or not all(words):
+        return None
+    whole = others[0] if len(others) == 1 else both_unchecked(*others)
+    ends_frame = _ends_frame(whole, words)
+    return None if ends_frame is None else Exclusion(whole, tuple(words), ends_frame)
+
+
+def words_in(node: Expr) -> list[Word] | None:
+    """The words of a finite language, each a set of bytes for each place; None where there are too many, or it is not
+    finite."""
+    kind = node.kind
+    if node is EPSILON:
+        return [()]
+    if kind == K_SET:
+        return [(node.data,)]
+    if kind == K_LIT:
+        return [tuple(1 << byte for byte in node.data)]
+    if kind == K_WORDS:
         source, first, last, depth = node.data
         if last - first > MAX_WORDS:
-            return ()
-        texts = tuple(word[depth:] for word in source.items[first:last])
-    else:
-        text = literal_bytes(node)
-        texts = () if text is None else (text,)
-    return texts if all(texts) else ()
+            return None
+        return [tuple(1 << byte for byte in word[depth:]) for word in source.items[first:last]]
+    if kind == K_ALT:
+        parts = [words_in(arg) for arg in node.args]
+        found = [word for part in parts for word in part or ()]
+        return None if any(part is None for part in parts) or len(found) > MAX_WORDS else found
+    if kind == K_SEQ:
+        found = [()]
+        for part in seq_parts(node):
+            ways = words_in(part)
+            if ways is None or len(found) * len(ways) > MAX_WORDS:
+                return None
+            found = [before + way for before in found for way in ways]
+        return found
+    return None
+
+
+def _ends_frame(whole: Expr, words: list[Word]) -> bool | None:
+    """Whether the frame ends behind every word; False where it may go on behind every one; None otherwise, and where
+    some beginning of a word, or what follows one, might become no other text."""
+    ends: set[bool] = set()
+    begun: dict[Expr, list[Word]] = {whole: words}
+    for _ in range(max(map(len, words))):
+        following: dict[Expr, list[Word]] = {}
+        for here, rests in begun.items():
+            if not _is_endless(here):
+                return None  # what is left without the words might be nothing
+            for mask, after in heads(here):
+                left = [rest[1:] for rest in rests if rest[0] & mask]
+                if any(not rest for rest in left):
+                    ends.add(after is EPSILON)
+                    if after is not EPSILON and not _is_endless(after):
+                        return None
+                left = list(dict.fromkeys(rest for rest in left if rest))
+                if left and after is not EPSILON:
+                    following.setdefault(after, []).extend(left)
+        begun = following
+        if len(begun) > MAX_STATES:
+            return None
+    return ends.pop() if len(ends) == 1 else None
+
+
+def _is_endless(node: Expr) -> bool:
+    """Whether a frame surely has texts of any length."""
+    if not node.plain:
+        return any(after is node for _, after in heads(node)) and is_known_live(node)
+    work = [node]
+    while work:
+        part = work.pop()
+        if part.kind == K_REPEAT and part.data[1] is None:
+            return True
+        work += seq_parts(part) if part.kind == K_SEQ else part.args
+    return False

@@ -30,11 +30,11 @@ from numba.extending import intrinsic
     CELL_STATE, CELL_PARENT, CELL_TABLE, CELL_TABLE_MASK, CELL_CAPACITY, COUNTS,
     KEY_CHILD, KEY_SIBLING, KEY_BYTE, KEY_LO, KEY_HI, KEY_ENDS, KEY_EXTRA,
     INSTANCES, KEY_BITS, KEY_RESTS,
-    MEMO_KEYS, MEMO_VALUES, MEMO_MASK, MEMO_TABLE, BASE_ROWS, BASE_LISTS, N_WORDS,
+    MEMO_KEYS, MEMO_VALUES, MEMO_MASK, MEMO_TABLE, MEMO_PUSHES, BASE_ROWS, BASE_LISTS, N_WORDS,
     HEAD_CODE, HEAD_STACK, HEAD_CAPACITY, WORK, WORK_CAPACITY, REQUESTS, REQUEST_CAPACITY,
     MEMO_MIN_NODES, JOIN_KEYS, JOIN_VALUES, JOIN_MASK, JOIN_WORK, JOIN_CAPACITY,
     OWN_STATE, OWN_PARENT, OWN_TABLE, OWN_PLACES, OWN_TABLE_MASK, OWN_CAPACITY, N_SLOTS,
-) = range(62)  # fmt: skip
+) = range(63)  # fmt: skip
 
 # --- codes --------------------------------------------------------------------------------------------------------
 DEAD = -1
@@ -48,11 +48,14 @@ KEY_SHIFT = 20
 UNBUILT, ROW, KEYS, ALIAS, SPLIT, CHOICES = 0, 1, 2, 3, 4, 5
 FLAG_WIDE, FLAG_NO_MEMO, FLAG_ANCHOR = 1, 2, 4
 INSTANCE_STRIDE = 8  # root node, first word of allowed bits, words, extra?, first after-code, first rest, keys, unused
-MEMO_STRIDE = 4  # kind of base, place, length, residual root (-1: none, -2: too large to keep)
-NO_RESIDUAL, LARGE_RESIDUAL = -1, -2
-REACH_ALL = 2**31 - 1
+MEMO_STRIDE = 6  # kind of base, place, length, residual root (-1: none), first of the frames pushed, how many
+NO_RESIDUAL = -1
+LAZY_CHILD = -2  # in a table by byte: a part of a residual trie that is not made yet
+LAZY_HEIGHT = 2**31 - 1  # of the root of a residual trie that has such parts: nothing is known of all that is below
+REACH_ALL = 2**31 - 2
 BASE_NONE, BASE_DENSE, BASE_LIST = 0, 1, 2
 MEMO_REQUEST = 1 << 62
+PART_REQUEST = 1 << 61  # with root << 8 | byte: a part of a residual trie
 MAX_JOIN_STEPS = 1 << 17  # of one union of stacks; beyond, two heads stay apart
 NO_MEMBER = -3
 # results
@@ -817,6 +820,36 @@ def find_node(ctx, node, text):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
+def find_nodes(ctx, node, sets, lengths, found):  # type: ignore[no-untyped-def]
+    """The trie nodes below `node` that words lead to. A word is a row of byte sets: sets: uint64[n_words, longest, 4],
+    lengths: int64[n_words]. Into found: int32[n]; returns how many there are, which may be more than fit."""
+    work, n_found = np.empty((256 * sets.shape[1] + 1, 2), np.int64), 0
+    for word in range(sets.shape[0]):
+        work[0, 0] = node
+        work[0, 1] = 0
+        n_work = 1
+        while n_work > 0:
+            n_work -= 1
+            here, at = work[n_work, 0], work[n_work, 1]
+            if at == lengths[word]:
+                if n_found < found.shape[0]:
+                    found[n_found] = here
+                n_found += 1
+                continue
+            for k in range(4):
+                bits = sets[word, at, k]
+                while bits:
+                    byte = k * 64 + _lowest_bit(bits)
+                    bits &= bits - np.uint64(1)
+                    child = trie_child(ctx, here, byte)
+                    if child >= 0:
+                        work[n_work, 0] = child
+                        work[n_work, 1] = at + 1
+                        n_work += 1
+    return n_found
+
+
+@njit(cache=True, nogil=True)
 def visit_child(ctx, child, byte, begin, end, top, n_work, mask):  # type: ignore[no-untyped-def]
     """Read one edge of the trie with the heads begin..end-1; returns (top of the head pool, work items)."""
     after = step(ctx, begin, end, byte, top)
@@ -879,8 +912,7 @@ def use_memos(ctx, node, begin, end, n_work, mask):  # type: ignore[no-untyped-d
             continue
         if memo >= 0:
             _i64(ctx, COUNTS)[MEMO_HITS] += 1
-        residual = np.int64(_i32(ctx, MEMO_TABLE)[memo * MEMO_STRIDE + 3]) if memo >= 0 else np.int64(NO_RESIDUAL)
-        if memo < 0 or (residual == LARGE_RESIDUAL and (stack >= 0 or code >= KEY_BASE)):
+        if memo < 0:
             codes[kept] = code
             stacks[kept] = stack
             kept += 1
@@ -893,11 +925,33 @@ def use_memos(ctx, node, begin, end, n_work, mask):  # type: ignore[no-untyped-d
                 top, n_work = use_key_memo(ctx, node, code, stack, memo, top, n_work, mask)
         else:
             add_base(ctx, memo, mask)
+            residual = np.int64(_i32(ctx, MEMO_TABLE)[memo * MEMO_STRIDE + 3])
             if residual >= 0 and stack >= 0:
                 n = close_heads(ctx, top, add_below(ctx, top, top, stack))
                 n_work = push_work(ctx, residual, top, n, n_work)
                 top = n
+            top, n_work = push_memo_frames(ctx, memo, stack, top, n_work)
     return kept, top, n_work
+
+
+@njit(cache=True, nogil=True)
+def push_memo_frames(ctx, memo, stack, top, n_work):  # type: ignore[no-untyped-def]
+    """A work item for each list of frames that a memo's state pushes: the residual trie behind, and those frames.
+
+    Returns (top of the head pool, work items)."""
+    table, pushes, seqs = _i32(ctx, MEMO_TABLE), _i32(ctx, MEMO_PUSHES), _i32(ctx, SEQS)
+    first = np.int64(table[memo * MEMO_STRIDE + 4])
+    for i in range(first, first + np.int64(table[memo * MEMO_STRIDE + 5])):
+        n, at = top, -np.int64(pushes[2 * i]) - 2
+        choices = np.int64(seqs[at])
+        at += 1
+        for _ in range(choices):
+            n = add_head(ctx, top, n, np.int64(seqs[at + 1]), push_frames(ctx, at, stack))
+            at += 1 + np.int64(seqs[at])
+        n = close_heads(ctx, top, n)
+        n_work = push_work(ctx, np.int64(pushes[2 * i + 1]), top, n, n_work)
+        top = n
+    return top, n_work
 
 
 @njit(cache=True, nogil=True)
@@ -1064,7 +1118,7 @@ def walk_on(ctx, n_heads, mask):  # type: ignore[no-untyped-def]
     drop_own_cells(ctx)
     codes, work, ends = _i64(ctx, HEAD_CODE), _i64(ctx, WORK), _i32(ctx, TRIE_END)
     trie_bytes, tables, starts = _u8(ctx, TRIE_BYTE), _i32(ctx, TRIE_TABLE), _i32(ctx, TRIE_TOKEN_START)
-    kinds, by_byte = _u8(ctx, STATE_KIND), _i32(ctx, TRIE_TABLES)
+    kinds, by_byte, heights = _u8(ctx, STATE_KIND), _i32(ctx, TRIE_TABLES), _i32(ctx, TRIE_HEIGHT)
     n_work = push_work(ctx, 0, 0, n_heads, 0)
     while n_work > 0:
         n_work -= 3
@@ -1084,7 +1138,7 @@ def walk_on(ctx, n_heads, mask):  # type: ignore[no-untyped-def]
         if whole:
             set_tokens(ctx, np.int64(starts[node + 1]), np.int64(starts[last]), mask)
             continue
-        if last - node >= ctx[MEMO_MIN_NODES]:
+        if last - node >= ctx[MEMO_MIN_NODES] and heights[node] != LAZY_HEIGHT:
             end, top, n_work = use_memos(ctx, node, begin, end, n_work, mask)
             if end == begin:
                 continue
@@ -1099,6 +1153,8 @@ def walk_on(ctx, n_heads, mask):  # type: ignore[no-untyped-def]
                     child = np.int64(by_byte[table * 256 + byte])
                     if child >= 0:
                         top, n_work = visit_child(ctx, child, byte, begin, end, top, n_work, mask)
+                    elif child == LAZY_CHILD and step(ctx, begin, end, byte, top) > top:
+                        request(ctx, np.int64(PART_REQUEST) | (node << 8) | byte)
         else:
             child = node + 1
             while child < last:
@@ -1114,11 +1170,12 @@ def walk_on(ctx, n_heads, mask):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def walk_frame(ctx, start, state, mask, exits):  # type: ignore[no-untyped-def]
-    """Walk one state alone below a trie node: its tokens into the mask, nodes where its frame may end into exits.
+def walk_frame(ctx, start, state, later, mask, edges, pushes):  # type: ignore[no-untyped-def]
+    """Walk one state alone below a trie node: the tokens that it can read whole into the mask.
 
-    A frame that pushes cannot be kept apart: -1. Something to build: -3. Otherwise the number of exits; there may be
-    more than `exits` holds.
+    edges: int32[as many as nodes below], the children of nodes where the frame may end, without those by the bytes in
+    later: uint64[4]; pushes: int32[n, 2], nodes that are reached by pushing frames, and the target that says which.
+    Returns (result, number of edges, number of pushes; EMPTY: there are more than fit).
     """
     counts = _i64(ctx, COUNTS)
     counts[1] = 0
@@ -1126,7 +1183,8 @@ def walk_frame(ctx, start, state, mask, exits):  # type: ignore[no-untyped-def]
     work, ends, starts = _i64(ctx, WORK), _i32(ctx, TRIE_END), _i32(ctx, TRIE_TOKEN_START)
     trie_bytes, kinds, nullable = _u8(ctx, TRIE_BYTE), _u8(ctx, STATE_KIND), _u8(ctx, STATE_NULLABLE)
     rows, state_rows, lits = _i32(ctx, ROWS), _i32(ctx, STATE_ROW), _i32(ctx, LITS)
-    reach, n_exits = _i32(ctx, STATE_REACH), 0
+    reach, below = _i32(ctx, STATE_REACH), _u64(ctx, TRIE_SUBMASK)
+    n_edges, n_pushes = 0, 0
     work[0] = start
     work[1] = state
     n_work = 2
@@ -1134,12 +1192,21 @@ def walk_frame(ctx, start, state, mask, exits):  # type: ignore[no-untyped-def]
         n_work -= 2
         node, code = work[n_work], work[n_work + 1]
         last = np.int64(ends[node])
-        if code < LIT_BASE and nullable[code] == 0 and reach[code] == REACH_ALL and whole_subtree(ctx, node, code):
+        may_end = node != start and code < LIT_BASE and nullable[code] == 1
+        if may_end:
+            may_end = False
+            for k in range(4):
+                if below[node * 4 + k] & ~later[k]:
+                    may_end = True
+        if code < LIT_BASE and not may_end and reach[code] == REACH_ALL and whole_subtree(ctx, node, code):
             set_tokens(ctx, np.int64(starts[node + 1]), np.int64(starts[last]), mask)
             continue
         child = node + 1
         while child < last:
             byte = np.int64(trie_bytes[child])
+            if may_end and not later[byte >> 6] >> np.uint64(byte & 63) & np.uint64(1):
+                edges[n_edges] = child
+                n_edges += 1
             target = np.int64(DEAD)
             if code >= LIT_BASE:
                 if lits[code - LIT_BASE] == byte:
@@ -1148,28 +1215,185 @@ def walk_frame(ctx, start, state, mask, exits):  # type: ignore[no-untyped-def]
                         target = np.int64(EPSILON_STATE)
             elif kinds[code] == ROW:
                 target = np.int64(rows[np.int64(state_rows[code]) * 256 + byte])
-                if target < DEAD:
-                    return -1
             elif kinds[code] == UNBUILT:
                 request(ctx, code)
             else:
-                return -1
-            if target >= 0:
+                return EMPTY, n_edges, n_pushes
+            if target < DEAD and pushes_anchor(ctx, target):
+                return EMPTY, n_edges, n_pushes
+            if target != DEAD:
                 set_tokens(ctx, np.int64(starts[child]), np.int64(starts[child + 1]), mask)
                 if np.int64(ends[child]) > child + 1:
-                    if target < LIT_BASE and nullable[target] == 1:
-                        if n_exits < exits.shape[0]:
-                            exits[n_exits] = child
-                        n_exits += 1
-                    if target != EPSILON_STATE:
+                    if target < DEAD:
+                        if n_pushes == pushes.shape[0]:
+                            return EMPTY, n_edges, n_pushes
+                        pushes[n_pushes, 0] = child
+                        pushes[n_pushes, 1] = target
+                        n_pushes += 1
+                    else:
                         if n_work + 2 > ctx[WORK_CAPACITY]:
                             counts[2] = 1
-                            return -3
+                            return NEED_ROOM, n_edges, n_pushes
                         work[n_work] = child
                         work[n_work + 1] = target
                         n_work += 2
             child = np.int64(ends[child])
-    return -3 if counts[1] else n_exits
+    return (NEED_BUILD if counts[1] else OK), n_edges, n_pushes
+
+
+@njit(cache=True, nogil=True)
+def pushes_anchor(ctx, target):  # type: ignore[no-untyped-def]
+    """Whether one of the lists of frames that a target stands for holds a frame with FLAG_ANCHOR."""
+    seqs, flags, at = _i32(ctx, SEQS), _u8(ctx, STATE_FLAGS), -target - 2
+    choices = np.int64(seqs[at])
+    at += 1
+    for _ in range(choices):
+        for k in range(np.int64(seqs[at])):
+            state = np.int64(seqs[at + 1 + k])
+            if state < LIT_BASE and flags[state] & FLAG_ANCHOR:
+                return True
+        at += 1 + np.int64(seqs[at])
+    return False
+
+
+@njit(cache=True, nogil=True)
+def loop_bytes(ctx, state, out):  # type: ignore[no-untyped-def]
+    """The bytes with which a built state, or one it leads to, goes on as it is though its frame may end: uint64[4]."""
+    rows, nullable, own = _i32(ctx, ROWS), _u8(ctx, STATE_NULLABLE), _u64(ctx, STATE_SELF)
+    reach, first = _i32(ctx, STATE_REACH), np.int64(_i32(ctx, STATE_ROW)[state]) * 256
+    for k in range(4):
+        out[k] = np.uint64(0)
+    target, before = np.int64(state), np.int64(DEAD)
+    for byte in range(-1, 256):
+        if byte >= 0:
+            target = np.int64(rows[first + byte])
+        if 0 < target < LIT_BASE and target != before and nullable[target] == 1 and reach[target] == REACH_ALL:
+            for k in range(4):
+                out[k] |= own[target * 4 + k]
+        before = target
+
+
+@njit(cache=True, nogil=True)
+def list_children(ctx, nodes, later, out):  # type: ignore[no-untyped-def]
+    """The children of trie nodes (int32[n]) without those by the bytes in later (uint64[4]); returns how many."""
+    ends, trie_bytes, n = _i32(ctx, TRIE_END), _u8(ctx, TRIE_BYTE), 0
+    for i in range(nodes.shape[0]):
+        node = np.int64(nodes[i])
+        child = node + 1
+        while child < ends[node]:
+            byte = np.int64(trie_bytes[child])
+            if not later[byte >> 6] >> np.uint64(byte & 63) & np.uint64(1):
+                out[n] = child
+                n += 1
+            child = np.int64(ends[child])
+    return n
+
+
+@njit(cache=True, nogil=True)
+def subtree_sizes(ctx, edges, nodes_by_byte):  # type: ignore[no-untyped-def]
+    """Add up the nodes of the subtrees at edges (int32[n]) by the edge's byte: int64[256], zeroed before. Returns how
+    many tokens are in them."""
+    ends, trie_bytes, starts = _i32(ctx, TRIE_END), _u8(ctx, TRIE_BYTE), _i32(ctx, TRIE_TOKEN_START)
+    n_tokens = np.int64(0)
+    for i in range(edges.shape[0]):
+        node = np.int64(edges[i])
+        nodes_by_byte[trie_bytes[node]] += ends[node] - node
+        n_tokens += starts[ends[node]] - starts[node]
+    return n_tokens
+
+
+@njit(cache=True, nogil=True)
+def group_by_byte(ctx, found, n, members, top, groups, n_groups, depth):  # type: ignore[no-untyped-def]
+    """Write nodes found[:n] to members from `top` on, by descending byte, and note a group (first, end, depth) for each
+    byte; returns the number of groups. The last one has the least byte and lies on top."""
+    trie_bytes = _u8(ctx, TRIE_BYTE)
+    counts = np.zeros(257, np.int64) if n > 8 else np.zeros(1, np.int64)
+    if n > 8:
+        for i in range(n):
+            counts[255 - trie_bytes[found[i]] + 1] += 1
+        for i in range(256):
+            counts[i + 1] += counts[i]
+        for i in range(n):
+            byte = 255 - np.int64(trie_bytes[found[i]])
+            members[top + counts[byte]] = found[i]
+            counts[byte] += 1
+    else:
+        for i in range(n):
+            at = top + i
+            while at > top and trie_bytes[members[at - 1]] < trie_bytes[found[i]]:
+                members[at] = members[at - 1]
+                at -= 1
+            members[at] = found[i]
+    first = top
+    for i in range(top, top + n):
+        if i + 1 == top + n or trie_bytes[members[i + 1]] != trie_bytes[members[i]]:
+            groups[n_groups, 0] = first
+            groups[n_groups, 1] = i + 1
+            groups[n_groups, 2] = depth
+            n_groups += 1
+            first = i + 1
+    return n_groups
+
+
+@njit(cache=True, nogil=True)
+def merge_subtrees(ctx, edges, scratch, groups, parents, trie_byte, end, token_start, token_ids):  # type: ignore[no-untyped-def]
+    """One trie, in preorder, of the texts at and below trie nodes (edges: int32[n], each with its own byte).
+
+    trie_byte, end, token_start (int32[n_nodes], one more), token_ids: the new trie, large enough for all subtrees and
+    a root. scratch: int32[2, as many nodes]; groups: int32[as many, 3]; parents: int32[as many, 2]. Returns how many
+    nodes.
+    """
+    ends, trie_bytes, starts = _i32(ctx, TRIE_END), _u8(ctx, TRIE_BYTE), _i32(ctx, TRIE_TOKEN_START)
+    ids, members, found = _i32(ctx, TRIE_TOKEN_IDS), scratch[0], scratch[1]
+    trie_byte[0] = 0
+    token_start[0] = 0
+    token_start[1] = 0
+    n_nodes, n_ids, n_parents = np.int64(1), np.int64(0), 1
+    parents[0, 0] = 0  # nodes whose subtree is being written, and their depths
+    parents[0, 1] = 0
+    for i in range(edges.shape[0]):
+        found[i] = edges[i]
+    n_groups = group_by_byte(ctx, found, edges.shape[0], members, 0, groups, 0, 1)
+    while n_groups > 0:
+        n_groups -= 1
+        first, stop, depth = np.int64(groups[n_groups, 0]), np.int64(groups[n_groups, 1]), groups[n_groups, 2]
+        while parents[n_parents - 1, 1] >= depth:
+            n_parents -= 1
+            end[parents[n_parents, 0]] = n_nodes
+        parents[n_parents, 0] = n_nodes
+        parents[n_parents, 1] = depth
+        n_parents += 1
+        trie_byte[n_nodes] = trie_bytes[members[first]]
+        if stop - first == 1:
+            node = np.int64(members[first])
+            shift = n_nodes - node
+            for i in range(node, ends[node]):
+                trie_byte[i + shift] = trie_bytes[i]
+                end[i + shift] = ends[i] + shift
+                token_start[i + shift + 1] = n_ids + starts[i + 1] - starts[node]
+            for i in range(starts[node], starts[ends[node]]):
+                token_ids[n_ids] = ids[i]
+                n_ids += 1
+            n_nodes += ends[node] - node
+            continue
+        n_found = 0
+        for i in range(first, stop):
+            node = np.int64(members[i])
+            for at in range(starts[node], starts[node + 1]):
+                token_ids[n_ids] = ids[at]
+                n_ids += 1
+            child = node + 1
+            while child < ends[node]:
+                found[n_found] = child
+                n_found += 1
+                child = np.int64(ends[child])
+        n_nodes += 1
+        token_start[n_nodes] = n_ids
+        n_groups = group_by_byte(ctx, found, n_found, members, first, groups, n_groups, depth + 1)
+    while n_parents > 0:
+        n_parents -= 1
+        end[parents[n_parents, 0]] = n_nodes
+    return n_nodes
 
 
 @njit(cache=True, nogil=True)
@@ -1177,8 +1401,8 @@ def walk_counted(ctx, start, state, opening, counts, tail_counts, exits, exit_co
     """Walk `item* tail` (its state, built without pushes) below a trie node and count items.
 
     opening: uint64[4], the bytes that begin an item. counts, tail_counts: int32[n_rows], filled with -1 before: items
-    begun by tokens that end in the items, and in the tail. exits, exit_counts: int64[n]: nodes where the frame may end.
-    Returns how many exits there are, -1 where a frame pushes, -3 where something must be made first.
+    begun by tokens that end in the items, and in the tail. exits, exit_counts: int64[as many as nodes below]: nodes where the frame may end.
+    Returns (result, number of exits, 0; EMPTY: a frame pushes).
     """
     flags = _i64(ctx, COUNTS)
     flags[1] = 0
@@ -1204,7 +1428,7 @@ def walk_counted(ctx, start, state, opening, counts, tail_counts, exits, exit_co
                 request(ctx, code)
                 continue
             if kinds[code] != ROW:
-                return -1
+                return EMPTY, n_exits, 0
         child = node + 1
         while child < last:
             byte = np.int64(trie_bytes[child])
@@ -1217,7 +1441,7 @@ def walk_counted(ctx, start, state, opening, counts, tail_counts, exits, exit_co
             else:
                 target = np.int64(rows[np.int64(state_rows[code]) * 256 + byte])
                 if target < DEAD:
-                    return -1
+                    return EMPTY, n_exits, 0
                 if count >= 0 and code == state:
                     if opening[byte >> 6] >> np.uint64(byte & 63) & np.uint64(1):
                         after = count + 1
@@ -1232,20 +1456,19 @@ def walk_counted(ctx, start, state, opening, counts, tail_counts, exits, exit_co
                         tail_counts[ids[i]] = n
                 if np.int64(ends[child]) > child + 1:
                     if target < LIT_BASE and nullable[target] == 1:
-                        if n_exits < exits.shape[0]:
-                            exits[n_exits] = child
-                            exit_counts[n_exits] = n
+                        exits[n_exits] = child
+                        exit_counts[n_exits] = n
                         n_exits += 1
                     if target != EPSILON_STATE:
                         if n_work + 3 > ctx[WORK_CAPACITY]:
                             flags[2] = 1
-                            return -3
+                            return NEED_ROOM, n_exits, 0
                         work[n_work] = child
                         work[n_work + 1] = target
                         work[n_work + 2] = after
                         n_work += 3
             child = np.int64(ends[child])
-    return -3 if flags[1] else n_exits
+    return (NEED_BUILD if flags[1] else OK), n_exits, 0
 
 
 @njit(cache=True, nogil=True)

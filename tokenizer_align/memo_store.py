@@ -17,37 +17,32 @@ import numpy.typing as npt
 from .cache import ArrayCache
 from .expressions import Expr
 from .fingerprints import fingerprint
-from .trie import Trie
 
-__all__ = ["Memo", "MemoStore", "memo_cache"]
+__all__ = ["MemoStore", "Walked", "memo_cache"]
 
 MIN_TRIE_NODES = 20_000  # below, walking is as fast as reading a file
 MIN_WALK_S = 0.002
 MAX_IN_MEMORY = 32
 
 # Raise the version whenever a memo comes to other arrays than before.
-memo_cache = ArrayCache("memos", version=1, max_entries=128)
+memo_cache = ArrayCache("memos", version=2, max_entries=128)
 
 
 @dataclass(frozen=True, slots=True)
-class Memo:
-    """What a state does over the whole vocabulary.
+class Walked:
+    """What a state does below a trie node.
 
-    base: uint32[n_words], the tokens that end inside its frame; residual: the trie of what is left of tokens that run
-    past its end, with real ids (None: nothing is left); fits: False where too much was left to keep.
+    base: uint32[n_words], the tokens that it can read whole; edges: int32[n], the children of nodes where its frame may
+    end, but for those by the bytes in later: uint64[4]; pushes: nodes that are reached by pushing frames, and which.
     """
 
     base: npt.NDArray[np.uint32]
-    residual: Trie | None
-    fits: bool
+    edges: npt.NDArray[np.int32]
+    later: npt.NDArray[np.uint64]
+    pushes: tuple[tuple[int, int], ...] = ()
 
     def arrays(self) -> dict[str, npt.NDArray[np.generic]]:
-        found: dict[str, npt.NDArray[np.generic]] = {"base": self.base, "fits": np.array([self.fits], np.uint8)}
-        if self.residual is not None:
-            trie = self.residual
-            found |= {"byte": trie.byte, "end": trie.end, "depth": trie.depth}
-            found |= {"token_start": trie.token_start, "token_ids": trie.token_ids}
-        return found
+        return {"base": self.base, "edges": self.edges, "later": self.later}
 
 
 class MemoStore:
@@ -56,17 +51,17 @@ class MemoStore:
     def __init__(self, vocabulary_fingerprint: str, n_trie_nodes: int, cache: ArrayCache | None) -> None:
         self._vocabulary = vocabulary_fingerprint
         self._cache = cache if n_trie_nodes >= MIN_TRIE_NODES else None
-        self._recent: OrderedDict[str, Memo] = OrderedDict()
+        self._recent: OrderedDict[str, Walked] = OrderedDict()
         self.n_hits = self.n_disk_hits = self.n_writes = 0
 
-    def key(self, expr: Expr | None) -> str | None:
-        """The address of a state's memo; None where it is not kept."""
+    def key(self, expr: Expr | None, node: int) -> str | None:
+        """The address of a state's memo below a node of the vocabulary's trie; None where it is not kept."""
         if self._cache is None or expr is None or not expr.plain:
             return None
         name = fingerprint(expr)
-        return None if name is None else hashlib.sha256(self._vocabulary.encode() + name).hexdigest()
+        return None if name is None else hashlib.sha256(f"{self._vocabulary} {node} ".encode() + name).hexdigest()
 
-    def load(self, key: str) -> Memo | None:
+    def load(self, key: str) -> Walked | None:
         """The memo, if it is known."""
         memo = self._recent.get(key)
         if memo is not None:
@@ -80,7 +75,7 @@ class MemoStore:
             self._remember(key, memo)
         return memo
 
-    def store(self, key: str, memo: Memo, walk_s: float) -> None:
+    def store(self, key: str, memo: Walked, walk_s: float) -> None:
         """Keep a memo that took so many seconds to make."""
         if walk_s < MIN_WALK_S:
             return
@@ -92,24 +87,17 @@ class MemoStore:
         """Bytes held in memory."""
         return sum(sum(array.nbytes for array in memo.arrays().values()) for memo in list(self._recent.values()))
 
-    def _remember(self, key: str, memo: Memo) -> None:
+    def _remember(self, key: str, memo: Walked) -> None:
         self._recent[key] = memo
         while len(self._recent) > MAX_IN_MEMORY:
             self._recent.popitem(last=False)
 
 
-def _from_arrays(arrays: dict[str, npt.NDArray[np.generic]]) -> Memo | None:
+def _from_arrays(arrays: dict[str, npt.NDArray[np.generic]]) -> Walked | None:
     """None where an entry lacks something (written by another program)."""
     try:
-        trie = None
-        if "byte" in arrays:
-            trie = Trie(
-                byte=arrays["byte"].astype(np.uint8),
-                end=arrays["end"].astype(np.int32),
-                depth=arrays["depth"].astype(np.int32),
-                token_start=arrays["token_start"].astype(np.int32),
-                token_ids=arrays["token_ids"].astype(np.int32),
-            )
-        return Memo(arrays["base"].astype(np.uint32), trie, bool(arrays["fits"][0]))
-    except (KeyError, IndexError, ValueError):
+        return Walked(
+            arrays["base"].astype(np.uint32), arrays["edges"].astype(np.int32), arrays["later"].astype(np.uint64)
+        )
+    except (KeyError, ValueError):
         return None

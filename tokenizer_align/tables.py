@@ -108,6 +108,7 @@ class Tables:
         self.key_bits = pool(k.KEY_BITS, np.uint64, 64)
         self.key_rests = pool(k.KEY_RESTS, np.int32, 64)
         self.memos = pool(k.MEMO_TABLE, np.int32, 64, k.MEMO_STRIDE)
+        self.memo_pushes = pool(k.MEMO_PUSHES, np.int32, 64)
         self.base_rows = pool(k.BASE_ROWS, np.uint32, 1, n_words)
         self.base_lists = pool(k.BASE_LISTS, np.int32, 1024)
         self.counts = pool(k.COUNTS, np.int64, k.N_COUNTS)
@@ -180,9 +181,9 @@ class Tables:
             self._scratch(4 * self.scratch_capacity)
         self.have_left()
 
-    def add_memo(self, node: int, state: int, kind: int, place: int, length: int, residual: int) -> None:
-        """Keep what a state does below a trie node."""
-        index = self.memos.extend([kind, place, length, residual])
+    def add_memo(self, node: int, state: int, memo: tuple[int, ...]) -> None:
+        """Keep what a state does below a trie node; `memo`: MEMO_STRIDE numbers."""
+        index = self.memos.extend(list(memo))
         if 2 * (index + 1) > self.memo_keys.size:
             self.leaving.append((self.memo_keys, self.memo_values))
             self._memo_hash(2 * self.memo_keys.size)

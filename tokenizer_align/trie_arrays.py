@@ -8,10 +8,10 @@ from __future__ import annotations
 import numpy as np
 
 from . import kernels as k
-from .tables import Tables
+from .tables import Array, Tables
 from .trie import Trie
 
-__all__ = ["add_trie"]
+__all__ = ["add_child_table", "add_trie"]
 
 TABLE_CHILDREN = 24  # a node with so many children gets a table by byte
 
@@ -32,21 +32,25 @@ def add_trie(tables: Tables, trie: Trie) -> int:
     heights = np.zeros(n, np.int32)
     k.subtree_heights(trie.end, heights)
     tables.trie_height.extend(heights)
-    _add_child_tables(tables, trie, root)
+    tables.trie_table.extend(np.full(n, -1, np.int32))
+    counts = np.zeros(n, np.int32)
+    k.count_children(trie.end, counts)
+    for node in np.flatnonzero(counts >= TABLE_CHILDREN).tolist():
+        add_child_table(tables, root + node)
     return root
 
 
-def _add_child_tables(tables: Tables, trie: Trie, root: int) -> None:
-    counts = np.zeros(trie.n_nodes, np.int32)
-    k.count_children(trie.end, counts)
-    places = np.full(trie.n_nodes, -1, np.int32)
-    for node in np.flatnonzero(counts >= TABLE_CHILDREN).tolist():
-        index = tables.trie_tables.reserve(1)
-        row = tables.trie_tables.row(index)
-        row[:] = -1
-        child = node + 1
-        while child < trie.end[node]:
-            row[trie.byte[child]] = root + child
-            child = int(trie.end[child])
-        places[node] = index
-    tables.trie_table.extend(places)
+def add_child_table(tables: Tables, node: int) -> Array:
+    """Give a node a table of its children by byte, if it has none; returns it: int32[256], -1 where there is no child."""
+    index = int(tables.trie_table.array[node])
+    if index >= 0:
+        return tables.trie_tables.row(index)
+    index = tables.trie_tables.reserve(1)
+    row, ends = tables.trie_tables.row(index), tables.trie_end.array
+    row[:] = -1
+    child = node + 1
+    while child < ends[node]:
+        row[tables.trie_byte.array[child]] = child
+        child = int(ends[child])
+    tables.trie_table.array[node] = index
+    return row

@@ -34,7 +34,7 @@ from .grammar_left import LeftRecursion
 from .grammar_linear import size, solve_linear
 from .grammar_model import Choice, Grammar, Leaf, Named, Part, Repeated, RuleDef, Sequence, Without, references
 
-WIDE_BYTES = 48  # a part that reads so many bytes at once has memos worth sharing
+WIDE_BYTES = 24  # a part that reads so many bytes at once has memos worth sharing
 MAX_INLINE = 2_000  # nodes of a part that is put in where it is used more than once
 
 

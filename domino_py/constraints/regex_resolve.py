@@ -12,7 +12,10 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from tokenizer_align import expressions as ex
+from tokenizer_align.derivatives import heads, is_live
 from tokenizer_align.expressions import Expr
+from tokenizer_align.lengths import bytes_of
+from tokenizer_align.project import Projection
 
 from .char_classes import ANYTHING, NOTHING, Ranges, intersect, union
 from .pattern_nodes import ALL, ALT, ANY, CHARS, LOOK, REPEAT, SEQ, Encoder, Node, alt, lower, repeat, seq
@@ -99,7 +102,11 @@ class Resolver:
             wanted = ex.seq(self.lower(body), ex.ALL)
         else:
             wanted = self.resolve(seq(body, ALL), before)
-        return ex.both(ex.neg(wanted) if negative else wanted, after)
+        if not negative:
+            return ex.both(wanted, after)
+        if not body.plain and after.plain:
+            wanted = _within(wanted, bytes_of(after))
+        return ex.both(ex.neg(wanted), after)
 
     def _stands_before(self, body: Node, before: Before) -> bool:
         """Whether a look-behind of one character is fulfilled."""
@@ -130,3 +137,19 @@ class Resolver:
                     break
             self._last[node] = union(found)
         return self._last[node]
+
+
+def _within(node: Expr, alphabet: int) -> Expr:
+    r"""What a node holds in the alphabet (256-bit mask). `if\b` is `if` among identifiers: finitely many words, which
+    the automaton takes out of a frame cheaply (`exclusions`)."""
+
+    def simplified(part: Expr) -> Expr:
+        if part.kind == ex.K_ALT:
+            return ex.alt(*map(simplified, part.args))
+        if part.kind == ex.K_SEQ:
+            return ex.seq(*map(simplified, ex.seq_parts(part)))
+        if part.kind == ex.K_BOTH and part.memo_nullable and not any(is_live(after) for _, after in heads(part)):
+            return ex.EPSILON
+        return part
+
+    return simplified(Projection(alphabet)(node))

@@ -208,27 +208,74 @@ def forced_run(tables: Tables, heads: Heads, limit: int) -> tuple[bytes, list[He
     return out, here
 
 
-def walk_frame(tables: Tables, start: int, state: int, mask: npt.NDArray[np.uint32]) -> list[int] | None:
-    """Tokens below a trie node that end inside the state's frame, into the mask; the nodes where the frame may end and
-    tokens go on. None for a frame that pushes."""
-    exits: list[int] = []
+def walk_frame(
+    tables: Tables, start: int, state: int, later: int, mask: npt.NDArray[np.uint32]
+) -> tuple[list[int], list[int]]:
+    """Tokens below a trie node that the state can read whole, into the mask; the children, by bytes outside of `later`
+    (256-bit mask), of nodes where the frame may end; the nodes that pushing frames leads to and that tokens go on at."""
+    edges: list[int] = []
+    pushed: list[int] = []
     work = [(start, state)]
     while work:
         node, code = work.pop()
-        child = node + 1
-        while child < tables.trie_end.array[node]:
-            for target, stack in emit(tables, (code, -1), int(tables.trie_byte.array[child])):
-                if stack >= 0:
-                    return None
-                first, last = tables.trie_token_start.array[child : child + 2].tolist()
-                for token in tables.trie_token_ids.array[first:last].tolist():
-                    mask[token >> 5] |= np.uint32(1 << (token & 31))
-                if tables.trie_end.array[child] > child + 1:
-                    if target < k.LIT_BASE and tables.state_nullable.array[target] == 1:
-                        exits.append(child)
-                    work.append((child, target))
-            child = int(tables.trie_end.array[child])
-    return exits
+        may_end = node != start and code < k.LIT_BASE and tables.state_nullable.array[code] == 1
+        for child in children(tables, node):
+            byte = int(tables.trie_byte.array[child])
+            if may_end and not later >> byte & 1:
+                edges.append(child)
+            after = emit(tables, (code, -1), byte)
+            first, last = tables.trie_token_start.array[child : child + 2].tolist()
+            for token in tables.trie_token_ids.array[first:last].tolist() if after else ():
+                mask[token >> 5] |= np.uint32(1 << (token & 31))
+            if after and tables.trie_end.array[child] > child + 1:
+                if len(after) == 1 and after[0][1] < 0:
+                    work.append((child, after[0][0]))
+                else:
+                    pushed.append(child)
+    return edges, pushed
+
+
+def children(tables: Tables, node: int) -> list[int]:
+    """The children of a trie node."""
+    found, child = [], node + 1
+    while child < tables.trie_end.array[node]:
+        found.append(child)
+        child = int(tables.trie_end.array[child])
+    return found
+
+
+def loop_bytes(tables: Tables, state: int) -> int:
+    """The bytes (256-bit mask) with which a state, or one it leads to, goes on as it is though its frame may end."""
+    row = tables.rows.row(int(tables.state_row.array[state])).tolist()
+    found = 0
+    for target in {state, *row}:
+        if 0 < target < k.LIT_BASE and tables.state_nullable.array[target] == 1 and tables.state_kind.array[target]:
+            own = tables.rows.row(int(tables.state_row.array[target])).tolist()
+            found |= sum(1 << byte for byte in range(256) if own[byte] == target)
+    return found
+
+
+def texts_below(tables: Tables, edges: list[int]) -> list[tuple[bytes, int]]:
+    """(text, id) of every token at or below trie nodes, the text from the node's own byte on; in no order."""
+    found = []
+    for edge in edges:
+        work = [(edge, bytes([int(tables.trie_byte.array[edge])]))]
+        while work:
+            node, text = work.pop()
+            first, last = tables.trie_token_start.array[node : node + 2].tolist()
+            found += [(text, token) for token in tables.trie_token_ids.array[first:last].tolist()]
+            work += [(child, text + bytes([int(tables.trie_byte.array[child])])) for child in children(tables, node)]
+    return found
+
+
+def find_nodes(tables: Tables, node: int, word: tuple[int, ...]) -> list[int]:
+    """The trie nodes below `node` that a word of byte sets (256-bit masks) leads to."""
+    here = [node]
+    for mask in word:
+        here = [
+            child for node in here for child in children(tables, node) if mask >> int(tables.trie_byte.array[child]) & 1
+        ]
+    return here
 
 
 def subtree_masks(ends: list[int], trie_bytes: list[int]) -> list[int]:

@@ -72,8 +72,9 @@ class ConstraintWalks:
         memo = int(k.find_memo(engine.tables.ctx, np.int64(0), np.int64(state))) if state >= 0 else -1
         if memo < 0:
             return None
-        residual = int(engine.tables.memos.row(memo)[3])
-        return None if residual == k.LARGE_RESIDUAL else (state, residual, heads[0][1])
+        residual, _, n_pushes = engine.tables.memos.row(memo)[3:].tolist()
+        is_part = residual >= 0 and engine.tables.trie_height.array[residual] == k.LAZY_HEIGHT
+        return None if is_part or n_pushes else (state, residual, heads[0][1])
 
     def _below(self, stack: int) -> Heads:
         engine = self.engine

@@ -1,0 +1,94 @@
+"""The long walk of one state below a trie node, alone: what its frame reads whole, where it may end, what it pushes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from . import kernels as k
+from .memo_store import Walked
+from .residuals import NO_EDGES, Bytes, Edges, children_of, set_large_apart
+
+if TYPE_CHECKING:
+    from .engine import Engine
+
+MAX_PUSHES = 4096  # nodes where a state pushes frames; beyond, it has no memo
+
+
+@dataclass(frozen=True, slots=True)
+class FrameExits:
+    """Where a state's frame may end below a trie node, without some nodes; worked out by walking again."""
+
+    node: int
+    state: int
+    without: tuple[int, ...] = ()
+
+    def edges(self, engine: Engine, later: Bytes) -> Edges:
+        """The children of these places, without those by the bytes in `later`."""
+        walked = walk_frame(engine, self.node, self.state, later)
+        return NO_EDGES if walked is None else less(engine, walked.edges, self.without, later)
+
+
+def less(engine: Engine, edges: Edges, nodes: tuple[int, ...], later: Bytes) -> Edges:
+    """The edges that do not begin at these nodes."""
+    gone = children_of(engine, np.array(nodes, np.int32), later) if nodes else NO_EDGES
+    return edges[~np.isin(edges, gone)] if len(gone) else edges
+
+
+def kept_walk(engine: Engine, node: int, state: int) -> Walked | None:
+    """What a state does below a trie node, from disk where it took long; None where its pushes are too many."""
+    expr = engine.automaton.exprs[state]
+    key = engine.memo_store.key(expr, node) if node < engine.n_vocabulary_nodes else None
+    walked = None if key is None else engine.memo_store.load(key)
+    if walked is None:
+        started = time.thread_time()
+        later = np.zeros(4, np.uint64)
+        with engine.lock:
+            k.loop_bytes(engine.tables.ctx, state, later)
+            later &= engine.tables.trie_submask.row(node)
+        walked = walk_frame(engine, node, state, later)
+        if walked is None:
+            return None
+        edges, later = set_large_apart(engine, walked.edges, later)
+        walked = Walked(walked.base, edges, later, walked.pushes)
+        if key is not None and not walked.pushes:  # targets have no meaning in another process
+            engine.memo_store.store(key, walked, time.thread_time() - started)
+    return walked
+
+
+def walk_frame(engine: Engine, node: int, state: int, later: Bytes) -> Walked | None:
+    """The same by walking: all edges but those by bytes in `later`."""
+    room = int(engine.tables.trie_end.array[node]) - node
+    edges, pushes = np.empty(room, np.int32), np.empty((MAX_PUSHES, 2), np.int32)
+    while True:
+        mask = np.zeros(engine.n_words, np.uint32)
+        result, n_edges, n_pushes = run_walk(
+            engine,
+            lambda ctx, mask=mask: k.walk_frame(ctx, node, state, later, mask, edges, pushes),  # type: ignore[misc]
+        )
+        if result == k.EMPTY:
+            return None
+        if result == k.OK:
+            found: list[tuple[int, int]] = [(child, target) for child, target in pushes[:n_pushes].tolist()]
+            return Walked(mask, edges[:n_edges].copy(), later, tuple(found))
+
+
+def run_walk(
+    engine: Engine, kernel: Callable[[npt.NDArray[np.int64]], tuple[int, int, int]]
+) -> tuple[int, int, int]:
+    """What a kernel answers; what it had to ask for is made, and room where there was too little."""
+    held, walker = engine.walkers.take_one(engine.tables, 0)
+    with held:
+        answer = kernel(walker.ctx)
+        wanted = walker.wanted()
+        if answer[0] == k.NEED_ROOM:
+            walker.grow()
+    engine.walkers.give(walker)
+    if answer[0] == k.NEED_BUILD:
+        engine.make(wanted)
+    return answer
