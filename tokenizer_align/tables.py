@@ -108,7 +108,7 @@ class Tables:
         self.key_bits = pool(k.KEY_BITS, np.uint64, 64)
         self.key_rests = pool(k.KEY_RESTS, np.int32, 64)
         self.memos = pool(k.MEMO_TABLE, np.int32, 64, k.MEMO_STRIDE)
-        self.memo_pushes = pool(k.MEMO_PUSHES, np.int32, 64)
+        self.memo_pushes = pool(k.MEMO_PUSHES, np.int32, 64, 2)
         self.base_rows = pool(k.BASE_ROWS, np.uint32, 1, n_words)
         self.base_lists = pool(k.BASE_LISTS, np.int32, 1024)
         self.counts = pool(k.COUNTS, np.int64, k.N_COUNTS)
