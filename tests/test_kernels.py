@@ -104,14 +104,18 @@ def test_children_sizes_and_nodes_of_words_equal_their_twins(drawn: DrawnVocabul
     tables, n = engine.tables, engine.vocabulary.trie.n_nodes
     nodes = data.draw(st.lists(st.integers(0, n - 1), unique=True))
     later = 1 << data.draw(st.sampled_from(list(ALPHABET)))
-    twin = [c for node in nodes for c in plain.children(tables, node) if not later >> int(tables.trie_byte.array[c]) & 1]
+    twin = [
+        c for node in nodes for c in plain.children(tables, node) if not later >> int(tables.trie_byte.array[c]) & 1
+    ]
     edges = children_of(engine, np.array(nodes, np.int32), words_of(later))
     assert edges.tolist() == twin
     sizes = np.zeros(256, np.int64)
     n_tokens = k.subtree_sizes(tables.ctx, edges, sizes)
     assert n_tokens == len(plain.texts_below(tables, twin))
     assert sizes.sum() == sum(int(tables.trie_end.array[node]) - node for node in twin)
-    sets = st.lists(st.sampled_from(list(ALPHABET)), min_size=1, max_size=3).map(lambda b: sum({1 << byte for byte in b}))
+    sets = st.lists(st.sampled_from(list(ALPHABET)), min_size=1, max_size=3).map(
+        lambda b: sum({1 << byte for byte in b})
+    )
     word = tuple(data.draw(st.lists(sets, min_size=1, max_size=3)))
     found = np.zeros(1000, np.int32)
     rows = np.array([[words_of(mask) for mask in word]])

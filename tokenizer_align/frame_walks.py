@@ -78,9 +78,7 @@ def walk_frame(engine: Engine, node: int, state: int, later: Bytes) -> Walked | 
             return Walked(mask, edges[:n_edges].copy(), later, tuple(found))
 
 
-def run_walk(
-    engine: Engine, kernel: Callable[[npt.NDArray[np.int64]], tuple[int, int, int]]
-) -> tuple[int, int, int]:
+def run_walk(engine: Engine, kernel: Callable[[npt.NDArray[np.int64]], tuple[int, int, int]]) -> tuple[int, int, int]:
     """What a kernel answers; what it had to ask for is made, and room where there was too little."""
     held, walker = engine.walkers.take_one(engine.tables, 0)
     with held:

@@ -1401,7 +1401,8 @@ def walk_counted(ctx, start, state, opening, counts, tail_counts, exits, exit_co
     """Walk `item* tail` (its state, built without pushes) below a trie node and count items.
 
     opening: uint64[4], the bytes that begin an item. counts, tail_counts: int32[n_rows], filled with -1 before: items
-    begun by tokens that end in the items, and in the tail. exits, exit_counts: int64[as many as nodes below]: nodes where the frame may end.
+    begun by tokens that end in the items, and in the tail. exits, exit_counts: int64[as many as nodes below]: nodes
+    where the frame may end.
     Returns (result, number of exits, 0; EMPTY: a frame pushes).
     """
     flags = _i64(ctx, COUNTS)

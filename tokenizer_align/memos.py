@@ -51,9 +51,7 @@ def _pushed(engine: Engine, pushes: tuple[tuple[int, int], ...]) -> dict[int, Ed
         return None
     for child, target in pushes:
         nodes.setdefault(target, []).append(child)
-    return {
-        target: children_of(engine, np.array(found, np.int32), NO_BYTES) for target, found in nodes.items()
-    }
+    return {target: children_of(engine, np.array(found, np.int32), NO_BYTES) for target, found in nodes.items()}
 
 
 def _enter(

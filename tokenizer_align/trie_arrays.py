@@ -41,7 +41,7 @@ def add_trie(tables: Tables, trie: Trie) -> int:
 
 
 def add_child_table(tables: Tables, node: int) -> Array:
-    """Give a node a table of its children by byte, if it has none; returns it: int32[256], -1 where there is no child."""
+    """Give a node a table of its children by byte, if it has none; returns it: int32[256], -1 for no child."""
     index = int(tables.trie_table.array[node])
     if index >= 0:
         return tables.trie_tables.row(index)
