@@ -212,7 +212,7 @@ def walk_frame(
     tables: Tables, start: int, state: int, later: int, mask: npt.NDArray[np.uint32]
 ) -> tuple[list[int], list[int]]:
     """Tokens below a trie node that the state can read whole, into the mask; the children, by bytes outside of `later`
-    (256-bit mask), of nodes where the frame may end; the nodes that pushing frames leads to and that tokens go on at."""
+    (256-bit mask), of nodes where the frame may end; the nodes that pushing leads to and that tokens go on at."""
     edges: list[int] = []
     pushed: list[int] = []
     work = [(start, state)]
