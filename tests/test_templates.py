@@ -279,6 +279,20 @@ def test_what_is_written_into_a_template_is_read_back(drawn: tuple[Constraint, s
     assert constraint.parse(text) == values
 
 
+@settings(max_examples=40)
+@given(filled_templates(), st.data())
+def test_every_beginning_of_a_text_may_go_on_as_the_text_does(
+    drawn: tuple[Constraint, str, Any], data: st.DataObject
+) -> None:
+    constraint, text, _ = drawn
+    cut = data.draw(st.integers(0, len(text)))
+    seen, rest = domino.inspect(constraint, text[:cut]), text[cut:]
+    assert seen.is_legal and seen.is_complete >= (rest == "")
+    assert rest.startswith(seen.forced)
+    assert not rest or rest.encode()[0] in seen.next_bytes
+    assert constraint.matches(text[:cut] + seen.completion)
+
+
 PATTERNS = ["[ab]*", "a?", "(?:ab|b)+", "b{0,2}", ".", "a|ab|b"]
 
 
