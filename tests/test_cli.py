@@ -233,6 +233,22 @@ def test_generate_fills_a_template(model_folder: str, tmp_path: Path, schema_fil
     assert given.stdout.strip() in ("a x", "a y")
 
 
+def test_generate_calls_tools(model_folder: str, tmp_path: Path) -> None:
+    path = tmp_path / "tools.json"
+    parameters = {"type": "object", "properties": {"n": {"enum": [1, 2]}}, "required": ["n"]}
+    path.write_text(json.dumps([{"type": "function", "function": {"name": "add", "parameters": parameters}}]))
+    call = ("generate", "Add one.", "--tools", str(path), "--tool-choice", "required", "-m", model_folder)
+    result = invoke(*call, "--tool-format", "llama3", "--max-new-tokens", "60")
+    assert json.loads(result.stdout)["name"] == "add" and json.loads(result.stdout)["parameters"]["n"] in (1, 2)
+    with pytest.raises(DominoError, match="Pass format="):
+        invoke(*call)
+    path.write_text("{}")
+    with pytest.raises(NotFound, match="a list of tool definitions"):
+        invoke(*call)
+    with pytest.raises(DominoError, match="--json and --tools were given"):
+        invoke(*call, "--json")
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

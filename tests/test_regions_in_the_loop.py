@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from functools import lru_cache
 from typing import Any, Literal
 
@@ -39,6 +40,7 @@ def constraints() -> dict[str, Any]:
     }
 
 
+SLOW = os.environ.get("DOMINO_SLOW") == "1"
 SAMPLED = {"do_sample": True, "seed": 11, "temperature": 0.8}
 
 
@@ -46,9 +48,9 @@ SAMPLED = {"do_sample": True, "seed": 11, "temperature": 0.8}
 @pytest.mark.parametrize("options", [{}, SAMPLED], ids=["greedy", "sampled"])
 def test_drafts_change_nothing(name: str, options: dict[str, Any]) -> None:
     model, tokenizer, constraint = tiny_model(), tiny_tokenizer(), constraints()[name]
-    for law in ("aligned", "any"):
+    for law in ("aligned", "any", "canonical") if SLOW else ("aligned",):
         found = []
-        for speculate in (False, True, "auto"):
+        for speculate in (False, True, "auto") if SLOW else (False, True):
             results = domino.generate(
                 model, tokenizer, ["Hello", "What is the name?"], constraint, max_new_tokens=90, tokenization=law,
                 speculate=speculate, **options,
@@ -59,7 +61,7 @@ def test_drafts_change_nothing(name: str, options: dict[str, Any]) -> None:
                 assert result.finish_reason in ("stop", "complete", "length")
                 result.value  # noqa: B018  (every legal text has one)
         alone = domino.generate(model, tokenizer, "Hello", constraint, max_new_tokens=90, tokenization=law, **options)
-        assert found[0] == found[1] == found[2]
+        assert found[0] == found[1] == found[-1]
         assert alone.token_ids == found[0][0]
 
 

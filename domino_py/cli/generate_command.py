@@ -26,6 +26,9 @@ def generate(
     syntax: opt.Syntax = None,
     template: opt.Template = None,
     hole: opt.Hole = None,
+    tools: opt.Tools = None,
+    tool_choice: opt.ToolChoice = "auto",
+    tool_format: opt.ToolFormat = "auto",
     chat: Annotated[
         bool, typer.Option("--chat/--text", help="Put the prompt through the chat template, or not.")
     ] = False,
@@ -42,13 +45,15 @@ def generate(
 ) -> None:
     """Generate text under a constraint; without one, free text."""
     import domino_py as domino
-    from domino_py.cli.loading import load_model
+    from domino_py.cli.loading import load_model, load_tools
 
-    constraint = constraint_of(regex, choice, json, schema, grammar, syntax, template, hole)
+    constraint = constraint_of(regex, choice, json, schema, grammar, syntax, template, hole, tools)
+    if tools is not None:
+        constraint = load_tools(tools, tool_choice, tool_format)
     settings = opt.sampling_options(sample, temperature, top_p, top_k, seed)
     text = sys.stdin.read() if prompt == "-" else prompt
     loaded, tokenizer = load_model(model, dtype, device)
-    asked: Any = [{"role": "user", "content": text}] if chat else text
+    asked: Any = [{"role": "user", "content": text}] if chat or tools is not None else text
     result = domino.generate(loaded, tokenizer, asked, constraint, max_new_tokens=max_new_tokens, **settings)
     typer.echo(result.text)
     if report:
@@ -64,13 +69,14 @@ def constraint_of(
     syntax: str | None = None,
     template: str | None = None,
     holes: list[str] | None = None,
+    tools: str | None = None,
 ) -> Any:
-    """The constraint that the options name. Raises InvalidOption for more than one of them."""
+    """The constraint that the options name, but for tools. Raises InvalidOption for more than one of them."""
     import domino_py as domino
     from domino_py.cli.loading import load_grammar, load_schema, load_template
 
     given = {"--regex": regex is not None, "--choice": bool(choice), "--json": json, "--schema": schema is not None}
-    given |= {"--grammar": grammar is not None, "--template": template is not None}
+    given |= {"--grammar": grammar is not None, "--template": template is not None, "--tools": tools is not None}
     names = [name for name, present in given.items() if present]
     if len(names) > 1:
         raise InvalidOption(names[1], f"{' and '.join(names)} were given; one constraint is the most.")

@@ -98,6 +98,24 @@ def load_template(name: str, holes: list[str]) -> Any:
     return template(text, **filled)
 
 
+def load_tools(name: str, tool_choice: str, tool_format: str) -> Any:
+    """The constraint of a JSON file with tool definitions. Raises NotFound, and InvalidOption for what is wrong."""
+    import json
+
+    from domino_py.constraints.tools import tools
+
+    path = Path(name)
+    try:
+        given = json.loads(path.read_text(encoding="utf-8-sig"))
+    except OSError as error:
+        raise NotFound(f"{path}: {error.strerror or error}.") from error
+    except ValueError as error:
+        raise NotFound(f"{path}: not JSON ({error}).") from error
+    if not isinstance(given, list):
+        raise NotFound(f"{path}: a list of tool definitions was expected.")
+    return tools(given, tool_choice=tool_choice, format=tool_format)
+
+
 def _hole(what: str) -> Any:
     """What a hole holds: a type's name, `regex:`, `choice:` or what `load_schema` takes."""
     import datetime

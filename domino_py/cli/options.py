@@ -41,6 +41,14 @@ Hole = Annotated[
         metavar="NAME=WHAT",
     ),
 ]
+Tools = Annotated[
+    str | None,
+    typer.Option(help="A JSON file with a list of OpenAI-style tool definitions; the prompt is a chat message."),
+]
+ToolChoice = Annotated[str, typer.Option(help="With --tools: auto, required, none or a tool's name.")]
+ToolFormat = Annotated[
+    str, typer.Option(help="With --tools: hermes, llama3, mistral or mistral-args; auto finds it from the tokenizer.")
+]
 Syntax = Annotated[str | None, typer.Option(help="With --grammar: gbnf, lark or ebnf.")]
 
 

@@ -18,6 +18,7 @@ import domino_py as domino
 from domino_py.compilation import compiled_for
 from domino_py.constraints.base import Constraint
 from tests.reference.brute_force import BruteForce
+from tokenizer_align.canonical.encoding import canonical_between
 from tokenizer_align.compiled import Compiled
 from tokenizer_align.marked_engine import MarkedEngine
 from tokenizer_align.markers import marker_code
@@ -227,6 +228,50 @@ def test_a_matcher_taken_back_is_as_a_fresh_one(law: str) -> None:
             matcher.advance(token)
         assert matcher.is_complete()
         assert constraint.matches(matcher.text_bytes())
+
+
+@pytest.mark.parametrize("law", ["aligned", "canonical"])
+def test_laws_hold_between_markers(law: str) -> None:
+    """Tokens are as the tokenizer's own, those in front of a marker as at a text's end; they are legal."""
+    from tests.tiny import tiny_tokenizer
+
+    known = Vocabulary.from_tokenizer(tiny_tokenizer())
+    assert known.encode is not None
+    user, system = known.added["<|user|>"], known.added["<|system|>"]
+    word = domino.regex('[a-z "{:,]{1,6}')
+    name, quick = domino.choice(["name", "quick brown"]), domino.choice(["the quick", "note"])
+    both = name + domino.token("<|user|>") + quick + domino.token("<|system|>")
+    constraints = [
+        word + domino.token("<|user|>") + word + domino.token("<|system|>") + word,
+        both,
+        domino.after("<|user|>", name, at_least=1) + domino.token("<|system|>"),
+    ]
+    rng = random.Random(law)
+    for constraint in constraints:
+        compiled = compiled_for(constraint, known, law)
+        for _ in range(30):
+            matcher = compiled.matcher()
+            path: list[int] = []
+            for _ in range(14):
+                ids = sorted(legal_ids(matcher) - set(known.eos_token_ids))
+                if not ids:
+                    break
+                path.append(rng.choice(ids))
+                matcher.advance(path[-1])
+            assert matcher.given_up_at is None
+            while not matcher.is_complete():
+                left = matcher.mask_within(matcher.min_tokens())
+                path.append(int(np.flatnonzero(np.unpackbits(left.view(np.uint8), bitorder="little"))[0]))
+                matcher.advance(path[-1])
+            if law == "canonical":
+                assert canonical_between(known, path) == tuple(path)
+    compiled = compiled_for(both, known, law)
+    for first in ("name", "quick brown"):
+        for second in ("the quick", "note"):  # what the tokenizer itself would write is legal
+            matcher = compiled.matcher()
+            for token in (*known.encode(first), user, *known.encode(second), system):
+                matcher.advance(token)
+            assert matcher.is_complete()
 
 
 def test_a_new_part_counts_anew() -> None:

@@ -207,7 +207,7 @@ class LawfulCompiled(Compiled, ABC):
     def _row_and_markers(self, here: LawConfiguration) -> Row:
         row = self._row(here)
         if self.engine.live_bytes(here.heads) & self.engine.reserved and self._allows_marker(here):
-            row |= self._any_row(here) & self.engine.marker_row
+            row |= self.engine.row(here.clamped) & self.engine.marker_row
         return row
 
     def _allows_marker(self, here: LawConfiguration) -> bool:
