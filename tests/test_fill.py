@@ -197,3 +197,22 @@ def test_threads_that_fill_walk_and_compile_at_once_see_the_masks_of_one(
     finally:
         sys.setswitchinterval(interval)
     assert not wrong
+
+
+def test_rows_with_and_without_markers_come_in_one_call() -> None:
+    import domino_py as domino
+    from domino_py.compilation import compiled_for
+    from tokenizer_align.vocabulary import Vocabulary
+
+    known = Vocabulary.from_bytes([None, b"a", b"b", None], [0], added={"<m>": 3})
+    plain, marked = domino.regex("a+b"), domino.regex("a") + domino.token("<m>")
+    for constraints in ([plain, marked, plain], [marked, plain, marked]):
+        matchers = [compiled_for(one, known, "any").matcher() for one in constraints]
+        for matcher in matchers:
+            matcher.advance(1)
+        out = np.zeros((3, 1), np.uint32)
+        domino.fill(matchers, out)
+        assert [int(row[0]) for row in out] == [int(matcher.mask()[0]) for matcher in matchers]
+    other = compiled_for(domino.regex("a"), Vocabulary.from_bytes([None, b"a"], [0]), "any").matcher()
+    with pytest.raises(domino.InvalidOption, match="one vocabulary"):
+        domino.fill([matchers[0], other], out)

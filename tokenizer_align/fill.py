@@ -114,7 +114,10 @@ def _sort(engine: Engine, matchers: Sequence[Matcher], rows: npt.NDArray[np.uint
             here = matcher.configuration
             compiled = here.compiled
             if compiled.engine is not engine:
-                raise InvalidOption("matchers", "the matchers of one call must belong to one vocabulary.")
+                if compiled.vocabulary != engine.vocabulary or compiled.engine.key == engine.key:
+                    raise InvalidOption("matchers", "the matchers of one call must belong to one vocabulary.")
+                alone.append(row)  # the vocabulary's other engine: of constraints with markers, or without
+                continue
             if matcher.is_finished or (here.mask_row is None and not compiled.is_one_walk):
                 alone.append(row)
             elif here.mask_row is not None:

@@ -9,8 +9,9 @@ import pytest
 
 import domino_py as domino
 from benchmarks.tool_calls import TOOLS, is_typed, prompts
+from domino_py.compilation import compiled_for
+from tests.real.tokenizers import real_vocabulary
 
-pytestmark = pytest.mark.model
 SLOW = os.environ.get("DOMINO_SLOW") == "1"
 
 
@@ -19,6 +20,7 @@ def ask(model: Any, tokenizer: Any, text: str, constraint: domino.Constraint, **
     return domino.generate(model, tokenizer, chat, constraint, max_new_tokens=128, **options)
 
 
+@pytest.mark.model
 def test_required_calls_are_legal_and_typed(default_model: tuple[Any, Any]) -> None:
     constraint = domino.tools(TOOLS, tool_choice="required", format="hermes")
     for text, _ in prompts(100) if SLOW else prompts(2):
@@ -27,6 +29,7 @@ def test_required_calls_are_legal_and_typed(default_model: tuple[Any, Any]) -> N
         assert len(result.value) == 1 and is_typed(result.value[0]), result.text
 
 
+@pytest.mark.model
 @pytest.mark.parametrize("name", ["llama3", "mistral", "mistral-args"] if SLOW else ["mistral-args"])
 def test_other_formats_and_sampling(default_model: tuple[Any, Any], name: str) -> None:
     constraint = domino.tools(TOOLS, tool_choice="required", format=name, parallel=2)
@@ -36,6 +39,7 @@ def test_other_formats_and_sampling(default_model: tuple[Any, Any], name: str) -
         assert 1 <= len(result.value) <= 2 and all(map(is_typed, result.value)), result.text
 
 
+@pytest.mark.model
 def test_what_the_model_says_by_itself_stays_as_it_is(default_model: tuple[Any, Any]) -> None:
     """Law 2: free text in front of a trigger that does not come is the unconstrained model's, token for token."""
     model, tokenizer = default_model
@@ -53,6 +57,7 @@ def test_what_the_model_says_by_itself_stays_as_it_is(default_model: tuple[Any, 
             assert result.token_ids == free.token_ids
 
 
+@pytest.mark.model
 def test_drafts_and_control_tokens(default_model: tuple[Any, Any]) -> None:
     model, tokenizer = default_model
     answer = domino.choice(["yes", "no"])
@@ -68,3 +73,25 @@ def test_drafts_and_control_tokens(default_model: tuple[Any, Any]) -> None:
     assert ids[0] == start and 1 <= ids.index(end) <= 13
     assert results[0].value in ("yes", "no") and results[0].report.noncanonical_tokens == 0
     assert results[0].text == f"<issue_start>{results[0].reasoning}<issue_closed>" + results[0].text.rpartition(">")[2]
+
+
+@pytest.mark.parametrize(
+    ("name", "marker"), [("deepseek", "<think>"), ("qwen3.6", "<tool_call>"), ("mistral", "[TOOL_CALLS]")]
+)
+def test_control_tokens_of_real_tokenizers(name: str, marker: str) -> None:
+    vocabulary = real_vocabulary(name)
+    assert vocabulary.encode is not None
+    token = vocabulary.added[marker]
+    constraint = domino.after(marker, domino.json(), at_least=1, max_tokens=40)
+    matcher = compiled_for(constraint, vocabulary).matcher()
+    for one in vocabulary.encode("The river <think flows [TOOL_CALLS through Europe."):
+        matcher.advance(one)
+    assert matcher.accepts(token) and not matcher.is_complete()
+    matcher.advance(token)
+    for one in vocabulary.encode('{"a": 1}'):
+        assert not matcher.accepts(token)
+        matcher.advance(one)
+    assert matcher.is_complete() and not matcher.accepts(token) and matcher.given_up_at is None
+    assert matcher.text_bytes() == b"The river <think flows [TOOL_CALLS through Europe." + marker.encode() + b'{"a": 1}'
+    plain = compiled_for(domino.regex("(?s:.*)"), vocabulary).matcher()
+    assert not plain.accepts(token)

@@ -104,5 +104,6 @@ def compile_under_law(expr: Expr, vocabulary: Vocabulary, tokenization: str, mar
     engine = engine_for(vocabulary, kind)
     law = AlignedCompiled if tokenization == "aligned" else CanonicalCompiled
     assert vocabulary.rules is not None
-    read = engine.project(expr) if marked else expr
+    with engine.lock:
+        read = engine.project(expr) if marked else expr
     return law(expr, vocabulary, engine, survival_for(engine, may_force(read, spelled_contents(vocabulary.rules))))
