@@ -91,7 +91,7 @@ def test_control_tokens_of_real_tokenizers(name: str, marker: str) -> None:
     for one in vocabulary.encode('{"a": 1}'):
         assert not matcher.accepts(token)
         matcher.advance(one)
-    assert matcher.is_complete() and not matcher.accepts(token) and matcher.given_up_at is None
+    assert matcher.is_complete() and matcher.accepts(token) and matcher.given_up_at is None
     assert matcher.text_bytes() == b"The river <think flows [TOOL_CALLS through Europe." + marker.encode() + b'{"a": 1}'
     plain = compiled_for(domino.regex("(?s:.*)"), vocabulary).matcher()
     assert not plain.accepts(token)
