@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from typing import Any
 
 import pytest
 
 import domino_py as domino
+from tests.reference.tiny_bpe import tiny_bpe
+from tokenizer_align.canonical.choose_law import survival_for
 from tokenizer_align.canonical.forced_tokens import may_force
+from tokenizer_align.engine import Engine
+from tokenizer_align.vocabulary import Vocabulary
 
 CONTENTS = [b"<pad>", b"[multimodal]", b"<|im_end|>", b"aab"]
 SCHEMA: dict[str, Any] = {
@@ -51,3 +57,13 @@ def test_a_constraint_that_may_leave_only_a_special_token_is_found(constraint: d
 )
 def test_letters_of_a_special_token_in_other_places_force_nothing(constraint: domino.Constraint) -> None:
     assert not may_force(constraint.expression, CONTENTS[:3])
+
+
+def test_the_tables_of_an_engine_go_with_it() -> None:
+    engine = Engine(Vocabulary.from_tokenizer(tiny_bpe("gpt2", 300), cache=None), cache=None)
+    for may_force_tokens in (False, True):
+        survival_for(engine, may_force_tokens)
+    gone = weakref.ref(engine)
+    del engine
+    gc.collect()
+    assert gone() is None

@@ -11,6 +11,7 @@ import threading
 import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -65,6 +66,7 @@ class Engine(PlainTokens):
         self.vocabulary = vocabulary
         self.budget = budget
         self.generation = 0
+        self.survivals: dict[bool, Any] = {}  # of the laws of tokenization: `canonical.survival`
         self.keepers: weakref.WeakSet[Keeper] = weakref.WeakSet()
         self._n_kept_bytes = self._n_state_bytes = self._n_needed_bytes = 0
         self.n_words = (vocabulary.n_rows + 31) // 32

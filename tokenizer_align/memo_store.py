@@ -83,6 +83,19 @@ class MemoStore:
         if self._cache is not None:
             self.n_writes += self._cache.store(key, memo.arrays())
 
+    def load_beside(self, key: str) -> npt.NDArray[np.int32] | None:
+        """Token ids that were kept beside the memos under an address of their own."""
+        arrays = self._cache.load(key) if self._cache is not None else None
+        if arrays is None or "ids" not in arrays:
+            return None
+        self.n_disk_hits += 1
+        return arrays["ids"].astype(np.int32)
+
+    def store_beside(self, key: str, ids: npt.NDArray[np.int32], walk_s: float) -> None:
+        """Keep token ids that took so many seconds to find."""
+        if self._cache is not None and walk_s >= MIN_WALK_S:
+            self.n_writes += self._cache.store(key, {"ids": ids})
+
     def n_bytes(self) -> int:
         """Bytes held in memory."""
         return sum(sum(array.nbytes for array in memo.arrays().values()) for memo in list(self._recent.values()))

@@ -20,13 +20,11 @@ from .forced_tokens import may_force
 from .laws import AlignedCompiled, CanonicalCompiled
 from .pairs import Pairs
 from .pre_tokens import PreTokens, spelled_contents
-from .search import PairsLike
 from .survival import Survival
 from .token_paths import TokenPaths
 
 TOKENIZATIONS = ("any", "aligned", "canonical")
 
-_tables: weakref.WeakKeyDictionary[Engine, dict[bool, Survival]] = weakref.WeakKeyDictionary()
 _limits: dict[str, str | None] = {}  # by the vocabulary's fingerprint
 _lock = threading.Lock()
 
@@ -59,24 +57,34 @@ def survival_for(engine: Engine, may_force: bool = False) -> Survival:
     """The tables of an engine's vocabulary, for which `why_not` gives None; `may_force`: for constraints that may force
     a text to spell a special token."""
     with _lock:
-        made = _tables.setdefault(engine, {})
-        if False not in made:
-            made[False] = Survival(engine, *_paths_and_pairs(engine.vocabulary))
+        made: dict[bool, Survival] = engine.survivals
         if may_force not in made:
-            made[True] = Survival(engine, made[False].paths, made[False].pairs, may_force=True)
+            rules = _rules_for(engine.vocabulary)
+            made[may_force] = Survival(engine, rules.paths, rules.pairs, may_force)
+            made[may_force].kept_with = rules
         return made[may_force]
 
 
-def _paths_and_pairs(vocabulary: Vocabulary) -> tuple[TokenPaths, PairsLike]:
-    """What the tables of all engines of a vocabulary have in common; the lock is held."""
-    for engine, made in _tables.items():
-        if False in made and engine.vocabulary.fingerprint == vocabulary.fingerprint:
-            return made[False].paths, made[False].pairs
-    rules = vocabulary.rules
-    assert rules is not None
-    pairs = Pairs(rules, vocabulary.token_bytes, vocabulary.n_rows)
-    pre_tokens = PreTokens.for_rules(rules, vocabulary.token_bytes)
-    return TokenPaths(pre_tokens, vocabulary.trie, vocabulary.token_bytes, pairs.never), pairs
+class _Rules:
+    """What the tables of all engines of a vocabulary have in common: kept as long as one of them."""
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        rules = vocabulary.rules
+        assert rules is not None
+        self.pairs = Pairs(rules, vocabulary.token_bytes, vocabulary.n_rows)
+        pre_tokens = PreTokens.for_rules(rules, vocabulary.token_bytes)
+        self.paths = TokenPaths(pre_tokens, vocabulary.trie, vocabulary.token_bytes, self.pairs.never)
+
+
+def _rules_for(vocabulary: Vocabulary) -> _Rules:
+    """The lock is held."""
+    found = _rules.get(vocabulary.fingerprint)
+    if found is None:
+        found = _rules[vocabulary.fingerprint] = _Rules(vocabulary)
+    return found
+
+
+_rules: weakref.WeakValueDictionary[str, _Rules] = weakref.WeakValueDictionary()
 
 
 def compile_under_law(expr: Expr, vocabulary: Vocabulary, tokenization: str, marked: bool = False) -> Compiled:

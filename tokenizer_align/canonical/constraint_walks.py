@@ -7,7 +7,9 @@ any JSON, hardly a token is narrow.
 
 from __future__ import annotations
 
+import hashlib
 import math
+import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -57,10 +59,24 @@ class ConstraintWalks:
             state, residual, stack = frame
             inside = self._in_frame.get(state)
             if inside is None:
-                inside = self._in_frame[state] = self._walk(0, ((state, -1),))
+                inside = self._in_frame[state] = self._kept_walk(state)
             if residual < 0 or stack < 0:
                 return inside
             return np.concatenate([inside, self._walk(residual, self._below(stack))])
+
+    def _kept_walk(self, state: int) -> Ids:
+        """The narrow tokens that end in a state's frame, from disk where they are kept there."""
+        engine = self.engine
+        key = engine.memo_store.key(engine.automaton.exprs[state])
+        if key is None:
+            return self._walk(0, ((state, -1),))
+        key = hashlib.sha256(key.encode() + b"narrow" + self._cut_words.tobytes()).hexdigest()
+        found = engine.memo_store.load_beside(key)
+        if found is None:
+            started = time.thread_time()
+            found = self._walk(0, ((state, -1),))
+            engine.memo_store.store_beside(key, found, time.thread_time() - started)
+        return found
 
     def _frame(self, heads: Heads) -> tuple[int, int, int] | None:
         """(state, residual trie, cell below) where the engine has a memo of the only head, so that what ends in its

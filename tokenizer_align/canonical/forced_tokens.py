@@ -57,7 +57,7 @@ class _Bound:
         self.lasts |= mask
 
     def add_text(self, text: bytes) -> None:
-        # Where two parts must hold, or one must not, a byte that only one text asks for is followed by that text's next.
+        # Where two parts must hold, or one must not, a byte that one text alone asks for precedes that text's next.
         if text:
             self.bytes |= _mask_of(text)
             self.firsts |= 1 << text[0]

@@ -28,6 +28,7 @@ MAX_MEMO = 1 << 16
 MAX_PLACE_BYTES = 64 << 20
 QUICK_TRIES = 8
 MAX_ROW_TRIES = 32  # followers whose whole rows are looked at for a group of tokens
+STRIDE = 64  # followers that are looked at together
 MIN_FOR_ROW = 4  # so few tokens are asked one by one
 
 Node = tuple[Heads, int, int]
@@ -86,11 +87,19 @@ class Place:
 @dataclass(frozen=True, slots=True)
 class Ways:
     """What may follow behind a place, from one state of P: tokens that surely can be continued, with and without a
-    boundary before them, and the others, each with its bit and where it leads."""
+    boundary before them, and the others: int32[n, 4], each with its bit, the state behind it, its id and its group."""
 
     good: Ids
     has_boundary: bool
-    open: list[tuple[int, int, Node]]
+    open: npt.NDArray[np.int32]
+    groups: Groups | None
+
+    def each(self) -> Iterator[tuple[int, int, int, Heads]]:
+        """(bit, state, id, heads behind it) of the others, as they are asked for."""
+        for first in range(0, len(self.open), STRIDE):
+            for bit, after, token, group in self.open[first : first + STRIDE].tolist():
+                assert self.groups is not None
+                yield bit, after, token, self.groups.heads[group]
 
 
 class Search:
@@ -258,30 +267,28 @@ class Search:
         has_boundary = bool((easy & row1).any())
         good = ids_of(easy & row0)
         if not len(hard):
-            return Ways(good, has_boundary, [])
+            return Ways(good, has_boundary, np.zeros((0, 4), np.int32), None)
         groups = place.hard_groups(self.walks)
         ends = self.paths.ends_of_all(p, hard)
         ends = ends[groups.group[ends[:, 0]] >= 0]
         settled = self.settled_rows(groups, ends)
         has_boundary |= bool((ends[settled, 1] == 1).any())
         good = np.concatenate([good, hard[ends[settled, 0]]])
-        ids, group = hard.tolist(), groups.group.tolist()
-        ways = [
-            (bit, ids[index], (groups.heads[group[index]], after, ids[index]))
-            for index, bit, after in ends[~settled].tolist()
-        ]
-        return Ways(good, has_boundary, ways)
+        rest = ends[~settled]
+        return Ways(
+            good, has_boundary, np.column_stack([rest[:, 1:], hard[rest[:, 0]], groups.group[rest[:, 0]]]), groups
+        )
 
     def _hard_ways(self, heads: Heads, p: int, token: int) -> Iterator[Node]:
         """Where tokens that may follow, and of which more must be known, lead to."""
         place, engine = self._look_at(heads), self.walks.engine
-        for bit, follower, node in self._ways(place, p).open:
+        for bit, after, follower, behind in self._ways(place, p).each():
             self.n_tests += 1
             if bit or not self.pairs.is_bad(token, follower):
                 if place.heads == heads:
-                    yield node
+                    yield behind, after, follower
                 else:
-                    yield engine.run_plain(heads, engine.token_text(follower)), node[1], follower
+                    yield engine.run_plain(heads, engine.token_text(follower)), after, follower
 
     # --- bytes ----------------------------------------------------------------------------------------------------
 

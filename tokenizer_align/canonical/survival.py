@@ -11,6 +11,7 @@ from ..engine import Engine, Heads
 from .constraint_walks import ConstraintWalks, Groups, set_bits
 from .search import MAX_PLACE_BYTES, PairsLike, Search
 from .token_paths import Ids, Row, States, TokenPaths
+from .witnesses import Witnesses
 
 MAX_SHALLOW = 1 << 12
 
@@ -24,6 +25,7 @@ class Survival:
         before it is known that some text goes on behind it."""
         self.engine, self.paths, self.pairs = engine, paths, pairs
         self.may_force = may_force
+        self.kept_with: object = None  # shared by the engines of a vocabulary
         self.lock = threading.RLock()
         self._max_rows = max(256, MAX_PLACE_BYTES // (8 * paths.n_words))
         engine.keepers.add(self)
@@ -34,6 +36,7 @@ class Survival:
         self.walks = ConstraintWalks(self.engine, self.paths, self.may_force)
         self.full = Search(self.walks, self.paths, self.pairs, may_end=True, may_force=self.may_force)
         self.shallow = Search(self.walks, self.paths, self.pairs, may_end=False, may_force=self.may_force)
+        self.witnesses = Witnesses(self.walks, self.paths, self.pairs)
         self._shallow: dict[tuple[Heads, int], dict[int, int]] = {}
         self._kept: dict[tuple[Heads, States], tuple[Row, Row, int]] = {}
 
@@ -96,12 +99,14 @@ class Survival:
         """Decide the rows of `ends` that are not known to be alive; those of one group and state together. Returns how
         many tokens were read behind one, at most."""
         open_rows = np.flatnonzero(~alive)
-        together: dict[tuple[int, int], list[int]] = {}
-        group_of, state_of = groups.group[ends[open_rows, 0]].tolist(), ends[open_rows, 2].tolist()
-        for row, g, p in zip(open_rows.tolist(), group_of, state_of, strict=True):
-            together.setdefault((g, p), []).append(row)
+        if not len(open_rows):
+            return 0
+        together = groups.group[ends[open_rows, 0]].astype(np.int64) << 32 | ends[open_rows, 2]
+        order = np.argsort(together, kind="stable")
+        firsts = np.flatnonzero(np.diff(together[order])) + 1
         most = 0
-        for (g, p), rows in together.items():
+        for rows in np.split(open_rows[order], firsts):
+            g, p = int(groups.group[ends[rows[0], 0]]), int(ends[rows[0], 2])
             found = self.survivors(groups.heads[g], p, hard[ends[rows, 0]])
             alive[rows] = found > 0
             most = max(most, int(found.max()))
@@ -113,6 +118,14 @@ class Survival:
         """int32[n]: which of these tokens, all leading to (heads, p), survive, as `Search.survives`."""
         if self.full.is_settled(heads, p):
             return np.ones(len(tokens), np.int32)
+        if len(tokens) > 4 and not self.may_force:
+            alive = self.witnesses.fates(heads, p, tokens)
+            rest = np.flatnonzero(alive == 0)
+            alive[rest] = self._searched(heads, p, tokens[rest])
+            return alive
+        return self._searched(heads, p, tokens)
+
+    def _searched(self, heads: Heads, p: int, tokens: Ids) -> npt.NDArray[np.int32]:
         if len(tokens) <= 4:
             return np.fromiter((self._fate(heads, p, token) for token in tokens.tolist()), np.int32, len(tokens))
         alive = self._survivors_under_any_stack(heads, p, tokens)
@@ -149,8 +162,12 @@ class Survival:
         fates = self.full.place(heads).fates
         found = fates.get((p, token))
         if found is None:
-            found = 1 if self.full.is_settled(heads, p) else self._fate_under_any_stack(heads, p, token)
-            found = fates[p, token] = found or self.full.survives(heads, p, token)
+            if self.full.is_settled(heads, p):
+                found = 1
+            elif not self.may_force:
+                found = self.witnesses.fate(heads, p, token)
+            found = found or self._fate_under_any_stack(heads, p, token) or self.full.survives(heads, p, token)
+            fates[p, token] = found
         return found
 
     def _fate_under_any_stack(self, heads: Heads, p: int, token: int) -> int:
