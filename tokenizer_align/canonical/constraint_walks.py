@@ -67,7 +67,7 @@ class ConstraintWalks:
     def _kept_walk(self, state: int) -> Ids:
         """The narrow tokens that end in a state's frame, from disk where they are kept there."""
         engine = self.engine
-        key = engine.memo_store.key(engine.automaton.exprs[state])
+        key = engine.memo_store.key(engine.automaton.exprs[state], 0)
         if key is None:
             return self._walk(0, ((state, -1),))
         key = hashlib.sha256(key.encode() + b"narrow" + self._cut_words.tobytes()).hexdigest()
