@@ -48,7 +48,8 @@ KEY_SHIFT = 20
 UNBUILT, ROW, KEYS, ALIAS, SPLIT, CHOICES = 0, 1, 2, 3, 4, 5
 FLAG_WIDE, FLAG_NO_MEMO, FLAG_ANCHOR = 1, 2, 4
 INSTANCE_STRIDE = 8  # root node, first word of allowed bits, words, extra?, first after-code, first rest, keys, unused
-MEMO_STRIDE = 6  # kind of base, place, length, residual root (-1: none), first of the frames pushed, how many
+# kind of base, place, length, residual root (-1: none), first of the frames pushed, how many, only state where it ends
+MEMO_STRIDE = 7
 NO_RESIDUAL = -1
 LAZY_CHILD = -2  # in a table by byte: a part of a residual trie that is not made yet
 LAZY_HEIGHT = 2**31 - 1  # of the root of a residual trie that has such parts: nothing is known of all that is below
@@ -928,10 +929,78 @@ def use_memos(ctx, node, begin, end, n_work, mask):  # type: ignore[no-untyped-d
             residual = np.int64(_i32(ctx, MEMO_TABLE)[memo * MEMO_STRIDE + 3])
             if residual >= 0 and stack >= 0:
                 n = close_heads(ctx, top, add_below(ctx, top, top, stack))
-                n_work = push_work(ctx, residual, top, n, n_work)
+                n = drop_repeated(ctx, np.int64(_i32(ctx, MEMO_TABLE)[memo * MEMO_STRIDE + 6]), stack, top, n)
+                if n > top:
+                    n_work = push_work(ctx, residual, top, n, n_work)
                 top = n
             top, n_work = push_memo_frames(ctx, memo, stack, top, n_work)
     return kept, top, n_work
+
+
+@njit(cache=True, nogil=True)
+def drop_repeated(ctx, state, stack, begin, end):  # type: ignore[no-untyped-def]
+    """Take out heads that only read again what a frame reads that may end in `state` alone (-1: not known).
+
+    In `(text | tag)*` with `text: char+` the text may end behind every character and begin again: whoever goes on in
+    the old one over the same stack reads all that the new one would. Returns the new end of the heads.
+    """
+    if state < 0:
+        return end
+    codes, stacks, rows = _i64(ctx, HEAD_CODE), _i64(ctx, HEAD_STACK), _i32(ctx, ROWS)
+    kinds, state_rows, kept = _u8(ctx, STATE_KIND), _i32(ctx, STATE_ROW), begin
+    for i in range(begin, end):
+        code, below = codes[i], stacks[i]
+        same = below == stack or (
+            below >= 0
+            and stack >= 0
+            and cell_state(ctx, below) == cell_state(ctx, stack)
+            and cell_parent(ctx, below) == cell_parent(ctx, stack)
+        )
+        if same and 0 < code < LIT_BASE and kinds[code] == ROW:
+            first, own = np.int64(state_rows[code]) * 256, np.int64(state_rows[state]) * 256
+            for byte in range(256):
+                if rows[first + byte] != DEAD and rows[first + byte] != rows[own + byte]:
+                    same = False
+                    break
+        else:
+            same = False
+        if not same:
+            codes[kept] = code
+            stacks[kept] = below
+            kept += 1
+    return kept
+
+
+@njit(cache=True, nogil=True)
+def only_end(ctx, state, seen):  # type: ignore[no-untyped-def]
+    """The only state in which a state's frame may end after at least one byte; -1 where there are several, none, or one
+    that is not built. seen: int64[n], room for as many states of the frame as are looked at."""
+    rows, nullable, kinds = _i32(ctx, ROWS), _u8(ctx, STATE_NULLABLE), _u8(ctx, STATE_KIND)
+    state_rows, n, at, found = _i32(ctx, STATE_ROW), 1, 0, np.int64(-1)
+    seen[0] = state
+    while at < n:
+        first, before = np.int64(state_rows[seen[at]]) * 256, np.int64(DEAD)
+        at += 1
+        for byte in range(256):
+            target = np.int64(rows[first + byte])
+            if target < 0 or target == before or target >= LIT_BASE:
+                continue
+            before = target
+            if target == EPSILON_STATE or kinds[target] != ROW:
+                return np.int64(-1)
+            if nullable[target] == 1:
+                if found >= 0 and found != target:
+                    return np.int64(-1)
+                found = target
+            is_new = True
+            for i in range(n):
+                is_new = is_new and seen[i] != target
+            if is_new:
+                if n == seen.shape[0]:
+                    return np.int64(-1)
+                seen[n] = target
+                n += 1
+    return found
 
 
 @njit(cache=True, nogil=True)

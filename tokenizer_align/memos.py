@@ -19,6 +19,7 @@ from .shared_walks import Shared, shared_walk
 if TYPE_CHECKING:
     from .engine import Engine
 
+MAX_STATES = 64  # of a frame that are looked at for where it ends
 DENSE_SHARE = 1  # a base with more ids than DENSE_SHARE * n_words is kept as a row
 MAX_PUSHED = 20_000  # nodes behind pushed frames; beyond, a memo would repeat most of the vocabulary
 
@@ -75,4 +76,5 @@ def _enter(
     first = tables.memo_pushes.n
     for pair in pushes:
         tables.memo_pushes.extend(list(pair))
-    tables.add_memo(node, state, (kind, place, len(ids), root, first, len(pushes)))
+    end = k.only_end(tables.ctx, state, np.zeros(MAX_STATES, np.int64)) if root >= 0 else -1
+    tables.add_memo(node, state, (kind, place, len(ids), root, first, len(pushes), int(end)))

@@ -88,7 +88,7 @@ class ConstraintWalks:
         memo = int(k.find_memo(engine.tables.ctx, np.int64(0), np.int64(state))) if state >= 0 else -1
         if memo < 0:
             return None
-        residual, _, n_pushes = engine.tables.memos.row(memo)[3:].tolist()
+        residual, _, n_pushes = engine.tables.memos.row(memo)[3:6].tolist()
         is_part = residual >= 0 and engine.tables.trie_height.array[residual] == k.LAZY_HEIGHT
         return None if is_part or n_pushes else (state, residual, heads[0][1])
 
