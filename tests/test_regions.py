@@ -99,6 +99,7 @@ def test_regions_can_be_parts_of_others() -> None:
         (lambda: domino.think(YES, start="<a>"), "together"),
         (lambda: domino.think(YES, start="<a>", end="<a>"), "closing tag"),
         (lambda: domino.think(YES, max_tokens=-1), "max_tokens"),
+        (lambda: domino.think(YES, max_tokens=10**9), "max_tokens"),
     ],
 )
 def test_mistakes_are_named(make: Any, message: str) -> None:

@@ -21,6 +21,7 @@ from .vocabulary import Vocabulary
 
 __all__ = [
     "MARKER_BYTE",
+    "MAX_NUMBER",
     "SYMBOL_BYTES",
     "MarkedProjection",
     "Reading",

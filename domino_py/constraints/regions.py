@@ -14,7 +14,7 @@ from typing import Any
 from tokenizer_align import recognizer
 from tokenizer_align.errors import ConstraintError, InvalidOption, Problem
 from tokenizer_align.expressions import Expr, alt, frame, repeat, seq
-from tokenizer_align.markers import Reading, vocabulary_rule
+from tokenizer_align.markers import MAX_NUMBER, Reading, vocabulary_rule
 
 from .base import Constraint
 from .free_text import free_text, part, up_to
@@ -72,15 +72,17 @@ def after(
     if at_most is not None:
         check_count("at_most", at_most, max(at_least, 1))
     if max_tokens is not None:
-        check_count("max_tokens", max_tokens, 0)
+        check_count("max_tokens", max_tokens, 0, MAX_NUMBER)
     options = {"at_least": at_least, "at_most": at_most, "max_tokens": max_tokens, "tail": bool(tail)}
     return Constraint("regions", tuple(found.items()), tuple(sorted(options.items())))
 
 
-def check_count(name: str, value: Any, least: int) -> None:
-    """Raise InvalidOption for what is no whole number of at least `least`."""
+def check_count(name: str, value: Any, least: int, most: int | None = None) -> None:
+    """Raise InvalidOption for what is no whole number of at least `least` and at most `most`."""
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         raise InvalidOption(name, f"{name}={value!r} must be a whole number of at least {least}.")
+    if most is not None and value > most:
+        raise InvalidOption(name, f"{name}={value!r} is above {most}.")
 
 
 def _check_triggers(triggers: list[str]) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from tokenizer_align.errors import ConstraintError, InvalidOption, Problem
 from tokenizer_align.expressions import EPSILON, Expr, alt, frame, lit, optional, seq
-from tokenizer_align.markers import Reading, marker, vocabulary_rule
+from tokenizer_align.markers import MAX_NUMBER, Reading, marker, vocabulary_rule
 
 from .base import Constraint
 from .free_text import free_text, part, up_to
@@ -60,7 +60,7 @@ def think(
     if start == end:
         raise InvalidOption("end", f"the closing tag is the opening one, {end!r}.")
     if max_tokens is not None:
-        check_count("max_tokens", max_tokens, 0)
+        check_count("max_tokens", max_tokens, 0, MAX_NUMBER)
     return Constraint("think", (made, start, end), (("max_tokens", max_tokens), ("opened", opened)))
 
 
