@@ -18,6 +18,7 @@ from .counted import Count, build_chain, count_of
 from .counting import clamp_counts
 from .derivatives import heads, is_known_live, moves, nullable
 from .expressions import (
+    EMPTY,
     EPSILON,
     K_ANCHOR,
     K_CALL,
@@ -108,12 +109,7 @@ class Automaton:
 
     def reserve_states(self, n: int) -> int:
         """Codes of n new states; returns the first."""
-        tables = self.tables
-        first = tables.state_kind.reserve(n, k.UNBUILT)
-        for pool in (tables.state_row, tables.state_flags, tables.state_self, tables.state_reach):
-            pool.reserve(n)
-        for pool in (tables.state_clamp, tables.state_live, tables.state_nullable):
-            pool.reserve(n)
+        first = self.tables.reserve_states(n)
         self.exprs.extend([None] * n)
         return first
 
@@ -230,7 +226,7 @@ class Automaton:
 
     def _is_live(self, expr: Expr) -> bool:
         """Whether a frame can be completed; counts that cannot run out do not matter for that."""
-        return is_known_live(clamp_counts(expr, self.longest_token))
+        return expr is not EMPTY if expr.plain else is_known_live(clamp_counts(expr, self.longest_token))
 
     def _note_count(self, state: int, expr: Expr) -> bool:
         """Which state has the same mask, and how many bytes of a counted set may follow. Whether it is another one."""

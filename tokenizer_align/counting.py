@@ -45,6 +45,8 @@ def is_large(count: Expr, longest: int) -> bool:
 
 def clamp_counts(expr: Expr, longest: int) -> Expr:
     """The same masks without counts beyond the longest token; counts behind more than a few other parts stay."""
+    if not expr.counts:
+        return expr
     if expr.kind == K_BOTH:
         return _clamp_both(expr, longest)
     if expr.kind == K_ALT:

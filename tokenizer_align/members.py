@@ -119,6 +119,8 @@ def plain_extra_state(spec: MemberSpec, position: int) -> Expr:
 
     So objects with other declared keys share it, and its masks.
     """
+    if position == 0:
+        return _without_exclusion(spec)
     if not spec.plain_states:
         assert spec.extra_key is not None
         spec.plain_states.update(walk_keys(spec, _without_exclusion(spec)))
@@ -131,6 +133,13 @@ def inside_keys(spec: MemberSpec) -> Expr | None:
     So it is where a key may go on in any way after its first byte, as in JSON, and no declared key has a byte that does
     otherwise (an escape, say). Finitely many declared keys never exhaust what may follow.
     """
+    if "inside" not in spec.memo:
+        spec.memo["inside"] = _inside_keys(spec)
+    found: Expr | None = spec.memo["inside"]
+    return found
+
+
+def _inside_keys(spec: MemberSpec) -> Expr | None:
     from .derivatives import heads
 
     whole = _without_exclusion(spec)
@@ -141,6 +150,15 @@ def inside_keys(spec: MemberSpec) -> Expr | None:
     own = next((mask for mask, after in heads(inside) if after is inside), 0)
     used = set(b"".join(member.text[1:-1] for member in spec.members))
     return inside if used and all(own >> byte & 1 for byte in used) else None
+
+
+def may_be_extra(spec: MemberSpec, position: int) -> bool:
+    """Whether some undeclared key begins with the bytes on the way to this node of the key trie."""
+    from .derivatives import is_live
+
+    if inside_keys(spec) is not None:
+        return spec.nodes[position].ends < 0
+    return is_live(extra_state(spec, position))
 
 
 def _without_exclusion(spec: MemberSpec) -> Expr:
@@ -196,11 +214,14 @@ def key_moves(node: Expr) -> Moves:
         if target.ends >= 0:
             if allowed >> target.ends & 1:
                 result.append((1 << byte, after_key(spec, open_keys, count, target.ends)))
-        elif allowed & keys_below(target) or (extra and is_live(extra_state(spec, child))):
+        elif allowed & keys_below(target) or (extra and may_be_extra(spec, child)):
             result.append((1 << byte, (intern_node(K_KEYS, (), (spec, open_keys, clip(spec, count), child)),)))
     if extra:
         below = after_extra(spec, open_keys, count)
-        for mask, after in heads(extra_state(spec, position)):
+        # Behind a byte that begins no declared key the ones with and without declared keys are one.
+        inside = inside_keys(spec)
+        rest = extra_state(spec, position) if inside is None else inside if position else plain_extra_state(spec, 0)
+        for mask, after in heads(rest):
             if mask & ~listed and is_live(after):
                 result.append((mask & ~listed, below if after is EPSILON else (after, *below)))
     return result
@@ -222,7 +243,7 @@ def clauses(node: Expr) -> list[Clause]:
         ways = [
             seq(*after_key(spec, open_keys, count, rank)) for rank in range(len(spec.members)) if allowed >> rank & 1
         ]
-        if with_extra and extra_allowed(spec, open_keys, count) and is_live(extra_state(spec, position)):
+        if with_extra and extra_allowed(spec, open_keys, count) and may_be_extra(spec, position):
             ways.append(seq(*after_extra(spec, open_keys, count)))
         return [(1, tuple(ways))]
     required = open_keys & spec.required_keys

@@ -17,6 +17,8 @@ from .errors import ConstraintError
 K_EMPTY, K_EPSILON, K_SET, K_LIT, K_SEQ, K_ALT, K_REPEAT, K_BOTH, K_NEG, K_WORDS, K_LAZY, K_CALL, K_KEYS = range(13)
 K_UNIQUE, K_ANCHOR = 13, 14  # an array or object without equal items or keys, and its closing bracket
 
+_UNCOUNTED = ((0, None), (1, None), (0, 1))  # bounds that no clamping of counts changes
+
 _uids = itertools.count()
 interning = threading.RLock()  # interning and rule bodies: constraints may be built in several threads at once
 
@@ -27,6 +29,7 @@ class Expr:
     __slots__ = (
         "__weakref__",
         "args",
+        "counts",
         "data",
         "frame_rule",
         "has_call",
@@ -47,6 +50,7 @@ class Expr:
     data: Any
     uid: int
     has_call: bool  # a call or an object occurs inside: the node needs a stack
+    counts: bool  # a repetition with a bound that matters occurs inside
     plain: bool  # no call, intersection, complement or lazy state inside: empty only if it is EMPTY
     memo_nullable: bool | None
     memo_heads: tuple[tuple[int, Expr], ...] | None
@@ -60,8 +64,14 @@ class Expr:
     def __init__(self, kind: int, args: tuple[Expr, ...], data: Any) -> None:
         self.kind, self.args, self.data = kind, args, data
         self.uid = next(_uids)
-        self.has_call = kind >= K_CALL or any(arg.has_call for arg in args)
-        self.plain = kind not in (K_BOTH, K_NEG, K_LAZY) and kind < K_CALL and all(arg.plain for arg in args)
+        has_call = kind >= K_CALL
+        plain = not has_call and kind not in (K_BOTH, K_NEG, K_LAZY)
+        counts = kind == K_REPEAT and data not in _UNCOUNTED
+        for arg in args:
+            has_call = has_call or arg.has_call
+            plain = plain and arg.plain
+            counts = counts or arg.counts
+        self.has_call, self.plain, self.counts = has_call, plain, counts
         self.memo_nullable = _nullable_now(self)
         self.memo_heads = self.memo_moves = self.memo_live = self.memo_productive = None
         self.memo_shortest = self.memo_lengths = None
@@ -139,7 +149,22 @@ def _nullable_now(node: Expr) -> bool | None:
     return None
 
 
-_interned: weakref.WeakValueDictionary[tuple[Any, ...], Expr] = weakref.WeakValueDictionary()
+class _Reference(weakref.ref[Expr]):
+    """A weak reference that knows under which key it stands (a WeakValueDictionary takes three times as long)."""
+
+    __slots__ = ("key",)
+
+    key: tuple[Any, ...]
+
+
+_interned: dict[tuple[Any, ...], _Reference] = {}
+
+
+def _forget(reference: weakref.ref[Expr]) -> None:
+    assert isinstance(reference, _Reference)
+    key = reference.key
+    if _interned.get(key) is reference:
+        del _interned[key]
 
 
 def intern_node(kind: int, args: tuple[Expr, ...] = (), data: Any = None) -> Expr:
@@ -149,13 +174,17 @@ def intern_node(kind: int, args: tuple[Expr, ...] = (), data: Any = None) -> Exp
     """
     named = (data[0].key, *data[1:]) if kind == K_KEYS else data
     key = (kind, named, *[arg.uid for arg in args]) if args else (kind, named)
-    node = _interned.get(key)
+    reference = _interned.get(key)
+    node = None if reference is None else reference()
     if node is None:
         with interning:
-            node = _interned.get(key)
+            reference = _interned.get(key)
+            node = None if reference is None else reference()
             if node is None:
                 node = Expr(kind, args, data)
-                _interned[key] = node
+                reference = _Reference(node, _forget)
+                reference.key = key
+                _interned[key] = reference
     return node
 
 

@@ -94,6 +94,10 @@ class Tables:
         self.state_reach = pool(k.STATE_REACH, np.int32, 1024)
         self.state_clamp = pool(k.STATE_CLAMP, np.int32, 1024)
         self.state_live = pool(k.STATE_LIVE, np.uint64, 1024, 4)
+        self._state_pools = (
+            *(self.state_kind, self.state_row, self.state_nullable, self.state_flags),
+            *(self.state_self, self.state_reach, self.state_clamp, self.state_live),
+        )
         self.rows = pool(k.ROWS, np.int32, 256, 256)
         self.seqs = pool(k.SEQS, np.int32, 1024)
         self.lits = pool(k.LITS, np.int32, 4096)
@@ -121,6 +125,17 @@ class Tables:
         self._cells(4096)
         self._scratch(4096)
         self._memo_hash(256)
+
+    def reserve_states(self, n: int) -> int:
+        """Make room for n more states and take them; returns the first one's code."""
+        first = self.state_kind.n
+        need = first + n
+        for pool in self._state_pools:
+            if need * pool.width <= pool.array.size:
+                pool.n = need
+            else:
+                pool.reserve(n)
+        return first
 
     def keep_stacks_apart(self) -> None:
         """Join no stacks from now on: every head has one stack."""
