@@ -40,7 +40,7 @@ from .object_states import MUST_BUILD, ObjectStates
 from .tables import Tables
 
 WIDE_BYTES = 24  # a state that reads at least so many bytes is worth a memo over the whole trie
-EAGER_STATES = 48  # how many states of a regular frame are built at once, breadth first
+EAGER_STATES = 16  # how many states of a regular frame are built at once, breadth first
 
 
 class Automaton:

@@ -202,7 +202,7 @@ def key_moves(node: Expr) -> Moves:
             below = [frames_after(spec, step, count) for step in possible if target.lo <= step.rank < target.hi]
             result += [(1 << byte, (lit(rest), *frames) if rest else frames) for frames in below]
         elif ranks:
-            result.append((1 << byte, (intern_node(K_KEYS, (), (spec, bits, count, child)),)))
+            result.append((1 << byte, _to_fork(spec, bits, count, child, min(ranks), max(ranks))))
     for step in possible if position == 0 else ():
         if step.rank < 0:
             below_class = frames_after(spec, step, count)
@@ -213,6 +213,18 @@ def key_moves(node: Expr) -> Moves:
         for frame in frames:
             frame.memo_productive = True  # counting has decided it; by clauses it would take a search
     return result
+
+
+def _to_fork(spec: MemberSpec, bits: int, count: int, position: int, first: int, last: int) -> tuple[Expr, ...]:
+    """The frames inside keys of which these are the first and last that may come: what they have in common in one go,
+    not byte by byte, then the place where they part."""
+    texts = spec.by_rank(first).text, spec.by_rank(last).text
+    start = depth = spec.nodes[position].depth
+    while texts[0][depth] == texts[1][depth]:  # no key begins another
+        position = spec.nodes[position].children[texts[0][depth]]
+        depth += 1
+    fork = intern_node(K_KEYS, (), (spec, bits, count, position))
+    return frames_of(lit(texts[0][start:depth]), fork)
 
 
 def clauses(node: Expr) -> list[Clause]:
