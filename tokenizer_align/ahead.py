@@ -12,6 +12,7 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 from . import kernels as k
+from .errors import DominoError
 
 if TYPE_CHECKING:
     from .engine import Engine, Heads
@@ -31,17 +32,20 @@ def build_ahead(engine: Engine, heads: Heads, budget_s: float = BUDGET_S) -> Non
             stack = tables.cell_parents[stack]
     seen = set(work)
     engine.walkers.settle()
-    with engine.changing():
-        while work and now() < stop:
-            code = work.popleft()
-            if not 0 < code < k.LIT_BASE:
-                continue
-            if tables.state_kind.array[code] == k.UNBUILT:
-                automaton.build(code)
-            for following in _after(engine, code):
-                if following not in seen:
-                    seen.add(following)
-                    work.append(following)
+    try:
+        with engine.changing():
+            while work and now() < stop:
+                code = work.popleft()
+                if not 0 < code < k.LIT_BASE:
+                    continue
+                if tables.state_kind.array[code] == k.UNBUILT:
+                    automaton.build(code)
+                for following in _after(engine, code):
+                    if following not in seen:
+                        seen.add(following)
+                        work.append(following)
+    except (DominoError, RecursionError):
+        return  # the text that comes there is told; how far this came depends on the machine
 
 
 def _after(engine: Engine, code: int) -> list[int]:
