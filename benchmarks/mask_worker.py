@@ -144,8 +144,11 @@ def _serve(connection: Connection, engine: str, tokenizer_name: str) -> None:
     except ImportError as error:
         connection.send(f"left out: {engine}: {error}")
         return
-    for task in (Task("", schema='{"type": "object", "properties": {"a": {"enum": ["b"]}, "c": {"maxLength": 9}}}'),
-                 Task("", pattern="(a|b)+")):  # fmt: skip
+    for task in (
+        Task("", schema='{"type": "object", "properties": {"a": {"enum": ["b"]}, "c": {"maxLength": 9}}}'),
+        Task("", pattern="(a|b)+"),
+        Task("", gbnf='root ::= "a" root | "b"', lark='start: "a" start | "b"'),
+    ):
         _compile(task, make)[1].start()  # what is loaded once a process
     connection.send(peak_mb())
     while (job := connection.recv()) is not None:

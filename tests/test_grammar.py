@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import re
 from pathlib import Path
 from typing import Any
 
@@ -135,3 +136,24 @@ def test_a_regular_grammar_needs_no_stack() -> None:
 def test_a_template_that_grows_without_end_is_refused() -> None:
     with pytest.raises(domino.GrammarError, match="without end"):
         domino.grammar('start: a{"x"}\na{t}: t a{(t t)} | t', syntax="lark")
+
+
+def test_the_examples_of_the_documentation_are_as_they_say() -> None:
+    page = (Path(__file__).parent.parent / "docs" / "grammars.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```(\w*)\n(.*?)```", page, re.S)
+    assert len(blocks) == 3
+    for kind, text in blocks:
+        if kind == "python":
+            names: dict[str, Any] = {}
+            *lines, last = text.strip().split("\n")
+            exec("\n".join(lines), names)
+            code, expected = last.split("  # ")
+            assert eval(code, names) is (expected == "True")
+        elif text.startswith("start:"):
+            assert domino.grammar(text, syntax="lark").matches("ifxtheny")
+        else:
+            with pytest.raises(domino.GrammarError) as caught:
+                domino.grammar('root ::= item\nitem ::= "a" | iten', syntax="gbnf")
+            assert str(caught.value) == text.strip("\n")
+    for name in re.findall(r"`(?:domino\.grammars)?\.([a-z_]+)`", page):
+        assert getattr(domino.grammars, name).matches is not None

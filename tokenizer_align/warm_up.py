@@ -65,6 +65,7 @@ def _run_all() -> None:
     for expr in (
         seq(lit(b"{"), repeat(letters, 1, 2), lit(b"}")),
         seq(lit(b"{"), both(seq(star(letters), lit(b'"')), neg(lit(b'ab"')))),
+        seq(lit(b"{"), star(letters)),  # may end anywhere: tokens run past its end
     ):
         matcher = Compiled(expr, vocabulary, engine=engine).matcher()
         matcher.advance(ord("{"))
