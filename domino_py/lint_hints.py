@@ -97,7 +97,10 @@ def _json_hint(before: str, wanted: str, got: str, constraint: Constraint) -> st
 def _blank_hint(constraint: Constraint) -> str:
     allowed = constraint.option("whitespace", "flexible")
     wider = {"compact": "flexible", "flexible": "unbounded"}.get(allowed)
-    return "" if wider is None else f'allow whitespace="{wider}"'
+    if wider is None:
+        return ""
+    other = ", or show an example of the compact form in the prompt, and let strings begin with a letter (pattern)"
+    return f'allow whitespace="{wider}"' + (other if allowed == "compact" else "")
 
 
 def _key_hint(wanted: str, got: str, constraint: Constraint) -> str:
