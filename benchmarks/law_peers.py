@@ -63,10 +63,8 @@ def compare(setting: Setting, methods: Sequence[Method], workloads: Sequence[Wor
     """Print one row a method over all questions."""
     judge, ours = Judge(setting), methods[0].name
     texts: dict[str, list[str]] = {}
-    print(
-        "| method | outputs | legal | with a gap | mean gap nats | same text as ours | perplexity a byte | of its canonical |"
-    )
-    print("|---|--:|--:|--:|--:|--:|--:|--:|")
+    print("| method | outputs | legal | with a gap | mean gap nats | texts as ours | perplexity a byte | canonical's |")
+    print("|---|" + 7 * "--:|")
     for method in methods:
         found: list[Any] = []
         problems: list[str] = []
