@@ -65,8 +65,9 @@ class Matcher:
         End-of-sequence ids are set exactly when the text is complete. Raises DeadEnd if nothing is legal.
         """
         here = self._path[-1]
-        if here.mask_row is not None and not self._finished:
-            return here.mask_row
+        row = here.mask_row  # another thread may take it away
+        if row is not None and not self._finished:
+            return row
         if self._finished:
             return np.zeros(self.compiled.n_words, np.uint32)
         mask = self.compiled.mask(here)
@@ -83,8 +84,9 @@ class Matcher:
         if self._finished:
             return False
         here = self._path[-1]
-        if here.mask_row is not None:
-            return 0 <= token_id < self.compiled.n_rows and bool(here.mask_row[token_id >> 5] >> (token_id & 31) & 1)
+        row = here.mask_row
+        if row is not None:
+            return 0 <= token_id < self.compiled.n_rows and bool(row[token_id >> 5] >> (token_id & 31) & 1)
         if token_id in self.compiled.eos_token_ids:
             return here.complete
         return self.compiled.successor(here, token_id) is not None

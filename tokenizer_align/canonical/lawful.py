@@ -7,6 +7,7 @@ last token where the law looks at it. Where a law cannot be kept any more, it is
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Sequence
 
 import numpy as np
@@ -29,6 +30,7 @@ from .survival import Survival
 from .token_paths import Ids, Row, States
 
 MAX_CONFIGURATIONS = 20_000
+MAX_RECENT_BYTES = 6 << 20  # of masks that depend on the last token
 CONTEXT_TOKENS = 64
 
 
@@ -66,6 +68,7 @@ class LawfulCompiled(Compiled, ABC):
         self.survival = survival
         self.speller = Speller(survival)
         self._lawful: dict[tuple[Heads, States, int], LawConfiguration] = {}
+        self._recent: deque[LawConfiguration] = deque()
         self._law_rows: dict[tuple[Heads, States, int, bool], Mask] = {}
         engine.keepers.add(self)
         self._unlawful_start = self.start
@@ -132,6 +135,7 @@ class LawfulCompiled(Compiled, ABC):
             one.successors.clear()
             one.mask_row = None
         self._lawful.clear()
+        self._recent.clear()
         self._law_rows.clear()
 
     def age(self) -> None:
@@ -144,7 +148,8 @@ class LawfulCompiled(Compiled, ABC):
 
     def n_bytes(self) -> int:
         """Bytes held by masks and configurations, about."""
-        return sum(row.nbytes for row in list(self._law_rows.values())) + CONFIGURATION_BYTES * len(self._lawful)
+        rows = 4 * self.n_words * (len(self._law_rows) + len(self._recent))
+        return rows + CONFIGURATION_BYTES * len(self._lawful)
 
     def successor(self, here: Configuration, token_id: int) -> Configuration | None:
         """The configuration after a token; None where the token is not legal."""
@@ -178,8 +183,9 @@ class LawfulCompiled(Compiled, ABC):
     def mask(self, here: Configuration) -> Mask:
         """The mask of a configuration, end-of-sequence included where the text may end; kept with it."""
         assert isinstance(here, LawConfiguration)
-        if here.mask_row is not None:
-            return here.mask_row
+        row = here.mask_row  # another thread may take it away
+        if row is not None:
+            return row
         self.engine.tidy()
         with self.engine.in_use:
             return self._mask(here)
@@ -198,11 +204,21 @@ class LawfulCompiled(Compiled, ABC):
                 here.successors.clear()
                 return self._mask(here)
             row = self._finished_row(new, here.complete)
-            with self.engine.lock:
-                self.engine.count_kept(row.nbytes)
-            self._law_rows[key] = row
+            if self.pairs_matter and here.last >= 0 and not here.lost:
+                self._keep_for_a_while(here, row.nbytes)
+            else:
+                with self.engine.lock:
+                    self.engine.count_kept(row.nbytes)
+                self._law_rows[key] = row
         here.mask_row = row
         return row
+
+    def _keep_for_a_while(self, here: LawConfiguration, n_bytes: int) -> None:
+        """Of masks that depend on the last token only the latest are kept: they are many, and made in microseconds from
+        the rows that all last tokens share, which they must not drive out."""
+        self._recent.append(here)
+        while len(self._recent) > max(16, MAX_RECENT_BYTES // n_bytes):
+            self._recent.popleft().mask_row = None
 
     def _row_and_markers(self, here: LawConfiguration) -> Row:
         row = self._row(here)

@@ -34,8 +34,9 @@ class AlignedCompiled(LawfulCompiled):
         return row0 | row1
 
     def _after(self, here: LawConfiguration, token: int, heads: Heads) -> tuple[States, int] | None:
-        if here.mask_row is not None:
-            if not here.mask_row[token >> 5] >> np.uint32(token & 31) & np.uint32(1):
+        row = here.mask_row
+        if row is not None:
+            if not row[token >> 5] >> np.uint32(token & 31) & np.uint32(1):
                 return None
         elif not self._survives(here.states, token, loose(heads)):
             return None

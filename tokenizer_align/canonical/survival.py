@@ -39,14 +39,15 @@ class Survival:
         self.witnesses = Witnesses(self.walks, self.paths, self.pairs)
         self._shallow: dict[tuple[Heads, int], dict[int, int]] = {}
         self._kept: dict[tuple[Heads, States], tuple[Row, Row, int]] = {}
+        self._old_kept: dict[tuple[Heads, States], tuple[Row, Row, int]] = {}
 
     def age(self) -> None:
-        """The engine's budget for what is kept is filled: the rows are made again when they are asked for."""
-        self._kept.clear()
+        """The engine's budget for what is kept is filled: rows that are not asked for until it is filled again go."""
+        self._old_kept, self._kept = self._kept, {}
 
     def n_bytes(self) -> int:
         """Bytes of rows that count for that budget; what the search remembers has a bound of its own."""
-        return 8 * self.paths.n_words * len(self._kept)
+        return 8 * self.paths.n_words * (len(self._kept) + len(self._old_kept))
 
     # --- rows -----------------------------------------------------------------------------------------------------
 
@@ -66,7 +67,10 @@ class Survival:
 
     def _kept_of(self, heads: Heads, states: States) -> tuple[Row, Row, int]:
         found = self._kept.get((heads, states))
-        return self._remember(heads, states, self._make_kept(heads, states)) if found is None else found
+        if found is None:
+            rows = self._old_kept.pop((heads, states), None) or self._make_kept(heads, states)
+            found = self._remember(heads, states, rows)
+        return found
 
     def _remember(self, heads: Heads, states: States, rows: tuple[Row, Row, int]) -> tuple[Row, Row, int]:
         if len(self._kept) >= self._max_rows:
