@@ -1,8 +1,8 @@
 """What outputs under each library's masks cost the unconstrained model: perplexity per byte, greedy, same prompts.
 
 Compact JSON, where the model would rather write blanks, asked of every library as one regex; and the workloads
-"extract" and "reasoning" of `domino bench`. "canonical" is the same text in the tokenizer's own tokens; equal texts are counted,
-since there no library can be better than another.
+"extract" and "reasoning" of `domino bench`. "canonical" is the same text in the tokenizer's own tokens; equal texts are
+counted, since there no library can be better than another.
 
     python benchmarks/law_peers.py [--parts compact extract reasoning] [--methods naive xgrammar llguidance outlines]
 """
