@@ -12,6 +12,7 @@ import pytest
 
 import domino_py as domino
 from domino_py.constraints.grammar_source import MAX_DEPTH
+from tests.shared_data import shared_lines
 
 CASES = Path(__file__).parent / "cases"
 
@@ -157,3 +158,17 @@ def test_the_examples_of_the_documentation_are_as_they_say() -> None:
             assert str(caught.value) == text.strip("\n")
     for name in re.findall(r"`(?:domino\.grammars)?\.([a-z_]+)`", page):
         assert getattr(domino.grammars, name).matches is not None
+
+
+def test_cases_reported_by_users() -> None:
+    cases = [case for case in shared_lines("cases/constraints.jsonl") if case["kind"] == "grammar"]
+    assert cases
+    for case in cases:
+        given = case["constraint"]
+        try:
+            grammar = domino.grammar(given["text"], syntax=given["syntax"], start=given.get("start"))
+        except domino.GrammarError:
+            assert "rror" in case["expected"], case["id"]
+            continue
+        assert [text for text in case["accept"] or () if not grammar.matches(text)] == [], case["id"]
+        assert [text for text in case["reject"] or () if grammar.matches(text)] == [], case["id"]
