@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .engine import Engine, Heads
 
 BUDGET_S = 0.001  # of processor time
+PREPARED_FRAMES = 3  # of a stack, built before a walk asks for them
 
 
 def build_ahead(engine: Engine, heads: Heads, budget_s: float = BUDGET_S) -> None:
@@ -46,6 +47,20 @@ def build_ahead(engine: Engine, heads: Heads, budget_s: float = BUDGET_S) -> Non
                         work.append(following)
     except (DominoError, RecursionError):
         return  # the text that comes there is told; how far this came depends on the machine
+
+
+def first_wanted(engine: Engine, heads: Heads) -> list[int]:
+    """What a walk from these heads will ask for first: built before, it need not be walked twice."""
+    tables, codes = engine.tables, []
+    kinds, states, parents = tables.state_kind.array, tables.cell_states, tables.cell_parents
+    for code, stack in heads:
+        codes.append(code)
+        for _ in range(PREPARED_FRAMES):
+            if stack < 0:
+                break
+            codes.append(states[stack])
+            stack = parents[stack]
+    return [code for code in codes if 0 < code < k.LIT_BASE and kinds[code] == k.UNBUILT]
 
 
 def _after(engine: Engine, code: int) -> list[int]:

@@ -63,6 +63,11 @@ class Automaton:
         assert self._new_state(EPSILON) == k.EPSILON_STATE
         self.build(k.EPSILON_STATE)
 
+    @property
+    def n_exprs(self) -> int:
+        """How many states have an expression; those that are only reserved take their place in the arrays."""
+        return len(self._ids)
+
     # --- codes ----------------------------------------------------------------------------------------------------
 
     def code_of(self, expr: Expr) -> int:

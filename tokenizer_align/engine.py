@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import kernels as k
+from .ahead import first_wanted
 from .automaton import WIDE_BYTES, Automaton
 from .budget import DEFAULT_BUDGET, STATE_BYTES, Budget, Keeper
 from .cache import ArrayCache
@@ -44,7 +45,6 @@ Heads = tuple[tuple[int, int], ...]
 _ALL_READ = Reads(0, True)
 _NO_BYTES = np.zeros(0, np.uint8)
 COUNT_EVERY = 8  # rounds of building; the bytes of states are counted then
-PREPARED_FRAMES = 3  # of a stack, built before a walk asks for them
 MEMO_MIN_NODES = 300  # below, scanning a subtree is cheaper than keeping a memo of it
 
 
@@ -105,9 +105,6 @@ class Engine(PlainTokens):
 
     def load(self, heads: Heads) -> None:
         codes, stacks = self.tables.head_code, self.tables.head_stack
-        if len(heads) == 1:
-            codes[0], stacks[0] = heads[0]
-            return
         for i, (code, stack) in enumerate(heads):
             codes[i], stacks[i] = code, stack
 
@@ -183,19 +180,15 @@ class Engine(PlainTokens):
 
     def row(self, heads: Heads) -> Mask:
         """The mask of clamped heads as it is kept, end-of-sequence included where the text is complete."""
-        is_plain = not isinstance(heads, Tracked)
-        if is_plain:
-            with self.lock:
-                row = self.rows.find(heads)
-            if row is not None:
-                return row
+        with self.lock:
+            row = self.rows.find(heads)
+        if row is not None:
+            return row
         row, reads = self._mask(heads)
         if (k.ACCEPT, -1) in heads:
             row |= self._end_bits
-        if is_plain:
-            with self.lock:
-                return self.rows.keep(heads, row, reads)
-        return row
+        with self.lock:
+            return self.rows.keep(heads, row, reads)
 
     def mask(self, heads: Heads) -> Mask:
         """A new row with the bits of all tokens that the heads can read whole (uint32[n_words])."""
@@ -220,7 +213,8 @@ class Engine(PlainTokens):
         """The mask of the automaton, what the walk read of the stacks, and whether anchors came onto one."""
         mask: Mask = np.zeros(self.n_words, np.uint32)
         n_rounds = 0
-        self._prepare(heads)
+        if asked := first_wanted(self, heads):
+            self.make(asked)
         while True:
             held, walker = self.walkers.take_one(self.tables, len(heads))
             with held:
@@ -238,21 +232,6 @@ class Engine(PlainTokens):
             if result == k.NEED_BUILD:
                 self.make(wanted)
             mask[:] = 0
-
-    def _prepare(self, heads: Heads) -> None:
-        """Build what a walk from these heads will ask for first: saves it from being walked twice."""
-        kinds, states, parents = self.tables.state_kind.array, self.tables.cell_states, self.tables.cell_parents
-        codes = []
-        for code, stack in heads:
-            codes.append(code)
-            for _ in range(PREPARED_FRAMES):
-                if stack < 0:
-                    break
-                codes.append(states[stack])
-                stack = parents[stack]
-        wanted = [code for code in codes if 0 < code < k.LIT_BASE and kinds[code] == k.UNBUILT]
-        if wanted:
-            self.make(wanted)
 
     def _clamped(self, code: int) -> int:
         return self.automaton.clamp(code) if 0 < code < k.LIT_BASE else code
@@ -313,8 +292,8 @@ class Engine(PlainTokens):
 
     def n_state_bytes(self) -> int:
         """Bytes of states, memos, cells and literals, about; the vocabulary's own trie is not counted."""
-        states = STATE_BYTES * len(self.automaton.exprs) + self.shared_walks.n_bytes
-        return self.tables.n_used_bytes() - self._trie_bytes + states
+        apart = self.shared_walks.n_bytes - self._trie_bytes
+        return self.tables.n_used_bytes() + STATE_BYTES * self.automaton.n_exprs + apart
 
     def n_kept_bytes(self) -> int:
         """Bytes of masks and configurations that live constraints keep, about."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from . import kernels as k
+from .unique_runs import Tracked
 
 if TYPE_CHECKING:
     from .engine import Engine, Heads, Mask
@@ -60,7 +61,8 @@ class SharedRows:
 
     def find(self, heads: Heads) -> Mask | None:
         """The kept mask of closed heads."""
-        for depths in self._depths.get(tuple([code for code, _ in heads]), ()):
+        known = () if isinstance(heads, Tracked) else self._depths.get(tuple([code for code, _ in heads]), ())
+        for depths in known:
             key = self._key(heads, depths)
             row = self._rows.get(key)
             if row is None and key in self._old_rows:
