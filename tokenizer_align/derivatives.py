@@ -177,6 +177,15 @@ def _split(parts: list[tuple[int, tuple[Expr, ...]]], mask: int, after: Expr) ->
     return result
 
 
+def holds_text(node: Expr, text: bytes) -> bool:
+    """Whether a text belongs to a call-free node: one derivative a byte."""
+    for byte in text:
+        node = next((after for mask, after in heads(node) if mask >> byte & 1), EMPTY)
+        if node is EMPTY:
+            return False
+    return nullable(node)
+
+
 def is_live(node: Expr) -> bool:
     """Whether a call-free node holds any string at all; exact, by search over derivatives, memoized.
 

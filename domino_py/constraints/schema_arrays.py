@@ -51,17 +51,23 @@ def array_expression(compiler: SchemaCompiler, atoms: list[Atom]) -> Expr:
     """The arrays of which all these claims hold."""
     if not atoms:
         return grammar.any_array(compiler.style)
+    request = read_request(compiler, atoms)
+    if request.hi is not None and request.lo > request.hi:
+        return EMPTY
+    return alt(*(_with_tallies(request, list(tallies)) for tallies in product(*request.tallies)))
+
+
+def read_request(compiler: SchemaCompiler, atoms: list[Atom]) -> ArrayRequest:
+    """What these claims (some) say about an array."""
     request = ArrayRequest(compiler, atoms)
     _read_prefixes(request)
     _read_counts(request)
-    if request.hi is not None and request.lo > request.hi:
-        return EMPTY
     _read_items(request)
     for claim in claims_of(atoms):
         _read_claim(request, claim)
     for pointer in positives(atoms):
         _read_contains(request, pointer)
-    return alt(*(_with_tallies(request, list(tallies)) for tallies in product(*request.tallies)))
+    return request
 
 
 def _read_prefixes(request: ArrayRequest) -> None:

@@ -9,7 +9,7 @@ conjuncts are memoized, and a node is a rule whose body is made when it is first
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any
@@ -17,7 +17,6 @@ from typing import Any
 from tokenizer_align.errors import ConstraintError, Problem, TooComplex, UnsupportedSchema
 from tokenizer_align.expressions import EMPTY, Expr, Rule, alt, call, lit, seq, words
 from tokenizer_align.productive import is_productive
-from tokenizer_align.recognizer import matches
 
 from . import json as grammar
 from .json_layout import JsonStyle
@@ -26,13 +25,15 @@ from .schema_claims import ANYTHING, NOTHING, Alternatives, Atom, Claim, Conjunc
 from .schema_claims import positives as positive_atoms
 from .schema_document import Document
 from .schema_dynamic import original
+from .schema_keys import Kind
 from .schema_keywords import JSON_TYPES
 from .schema_limits import IGNORE_HINT
+from .schema_listed import ListedValues
 from .schema_logic import SchemaLogic
 from .schema_numbers import NumberSet, number_set
 from .schema_strings import StringSet, string_set
 from .schema_terms import listed_values
-from .schema_values import any_of_values, compact_text, json_type, value_key
+from .schema_values import any_of_values, json_type, value_key
 
 MAX_FORCED = 5_000  # nodes built ahead where a schema could turn out to be unsupported only there
 
@@ -63,7 +64,8 @@ class SchemaCompiler(SchemaLogic):
         self._rules: list[Rule] = []
         self._conjuncts: dict[tuple[str, Conjunct], Expr] = {}
         self._after_key: dict[Expr, Expr] = {}
-        self._insides: dict[tuple[Expr, str], bool] = {}
+        self.listed_values = ListedValues(self)
+        self.kinds_of_keys: dict[Hashable, list[Kind]] = {}
 
     # Nodes
 
@@ -207,36 +209,11 @@ class SchemaCompiler(SchemaLogic):
         for pointer in self.listing(atoms):
             here = {value_key(v): v for v in listed_values(self.keywords(pointer)) if json_type(v) == kind}
             common = here if common is None else {key: value for key, value in common.items() if key in here}
-        values = self._not_excluded((common or {}).values(), atoms)
-        if kind == "number":
-            return [value for value in values if self.numbers(atoms).holds(value)]
-        others = [a for a in atoms if (a.keyword != "enum" if isinstance(a, Claim) else self._says(a, kind))]
-        if not others:
-            return values
-        if kind == "string":
-            body = self.strings(others)
-            values = [v for v in values if body.lo <= len(v) and (body.hi is None or len(v) <= body.hi)]
-            return [v for v in values if all(self._is_inside(inside, v) for inside in body.bodies)]
-        language = self.unlisted(kind, others)
-        return [v for v in values if matches(language, compact_text(v)) or self._admits(kind, v, atoms, others)]
+        return [value for value in (common or {}).values() if self.listed_values.holds(kind, atoms, value)]
 
-    def _is_inside(self, inside: Expr, value: str) -> bool:
-        """Whether a string's inside, in canonical spelling, belongs to an expression; remembered."""
-        key = (inside, value)
-        found = self._insides.get(key)
-        if found is None:
-            found = self._insides[key] = matches(inside, canonical_text(value)[1:-1])
-        return found
-
-    def _admits(self, kind: str, value: Any, atoms: list[Atom], others: list[Atom]) -> bool:
-        """Whether an array or object satisfies the claims with its keys in some order: by the schema of its parts."""
-        if kind not in ("array", "object") or b":" not in compact_text(value):
-            return False
-        first = self.listing(atoms)[0]
-        listed = [v for v in listed_values(self.keywords(first)) if json_type(v) == kind]
-        places = self.document.listed_schemas(first, kind)
-        place = next(p for v, p in zip(listed, places, strict=True) if value_key(v) == value_key(value))
-        return is_productive(self.unlisted(kind, [*others, place]))
+    def unlisting(self, kind: str, atoms: list[Atom]) -> list[Atom]:
+        """What these claim about a type besides the values that they list or exclude."""
+        return [a for a in atoms if (a.keyword != "enum" if isinstance(a, Claim) else self._says(a, kind))]
 
     def _not_excluded(self, values: Iterable[Any], atoms: Iterable[Atom]) -> list[Any]:
         """Those values that no failing `enum` or `const` names."""

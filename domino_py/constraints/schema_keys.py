@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 
 from tokenizer_align.errors import Problem, UnsupportedSchema
 from tokenizer_align.expressions import EMPTY, Expr, both, both_unchecked, minus, neg, words
-from tokenizer_align.recognizer import matches
+from tokenizer_align.derivatives import holds_text, is_live
 
 from .json_strings import CANONICAL_STRING, canonical_text, quoted
 from .schema_claims import HAS, Atom, Claim, claims_of, fails, pointer_of, positives
+from .schema_kinds import combinations
 from .schema_source import escape_token
 from .schema_strings import pattern_body
 
@@ -137,8 +138,8 @@ class Sayings:
         if not self.patterns and not self.broken:
             return Kind(key, frozenset(), frozenset(), None)
         text = canonical_text(key)
-        matched = frozenset(pattern for pattern, language in self.patterns.items() if matches(language, text))
-        broken = frozenset(place for place, language in self.broken.items() if not matches(language, text))
+        matched = frozenset(pattern for pattern, language in self.patterns.items() if holds_text(language, text))
+        broken = frozenset(place for place, language in self.broken.items() if not holds_text(language, text))
         return Kind(key, matched, broken, None)
 
     def undeclared_kinds(self) -> list[Kind]:
@@ -150,7 +151,15 @@ class Sayings:
     def _find_kinds(self) -> list[Kind]:
         if not self.declared and not self.patterns and self.names is None and not self.duties:
             return [Kind(None, frozenset(), frozenset(), None)]
-        rest = CANONICAL_STRING if self.names is None else both(self.names, CANONICAL_STRING)
+        key = (frozenset(self.declared), tuple(self.patterns), self.names, tuple(self.broken.items()))
+        found = self.compiler.kinds_of_keys.get(key)
+        if found is None:
+            found = self.compiler.kinds_of_keys[key] = self._split_keys()
+        return found
+
+    def _split_keys(self) -> list[Kind]:
+        keys = CANONICAL_STRING if self.names is None else both(self.names, CANONICAL_STRING)
+        rest = keys
         if self.declared:
             listed = words(canonical_text(key) for key in self.declared)
             if self.names is None:  # of infinitely many keys some are left: no search for one in every object
@@ -158,7 +167,35 @@ class Sayings:
                 rest.memo_live = True
             else:
                 rest = minus(rest, listed)
-        found = [Kind(None, frozenset(), frozenset(), rest)] if rest is not EMPTY else []
+        if rest is EMPTY:
+            return []
+        languages = [*self.patterns.values(), *map(neg, self.broken.values())]
+        if not languages:
+            return [Kind(None, frozenset(), frozenset(), rest)]
+        found = combinations(keys, languages, MAX_KINDS + len(self.declared))
+        if found is None:
+            return self._split_one_by_one(rest)
+        n, kinds = len(languages), []
+        for matched in sorted(found, key=lambda matched: [index not in matched for index in range(n)]):
+            parts = [language if i in matched else neg(language) for i, language in enumerate(languages)]
+            language = both_unchecked(rest, *parts)
+            if found[matched] or not self.declared:
+                language.memo_live = True
+            elif not is_live(language):
+                continue
+            kinds.append(self._kind(matched, language))
+        self._refuse_many(kinds)
+        return kinds
+
+    def _kind(self, matched: frozenset[int], language: Expr) -> Kind:
+        names = [*self.patterns, *self.broken]
+        n = len(self.patterns)
+        patterns = frozenset(names[index] for index in matched if index < n)
+        return Kind(None, patterns, frozenset(names[index] for index in matched if index >= n), language)
+
+    def _split_one_by_one(self, rest: Expr) -> list[Kind]:
+        """The kinds by one pattern after another, each part found by a search."""
+        found = [Kind(None, frozenset(), frozenset(), rest)]
         for pattern, language in self.patterns.items():
             found = [part for kind in found for part in self._split(kind, pattern, language, is_pattern=True)]
             self._refuse_many(found)
@@ -187,7 +224,7 @@ class Sayings:
     def base(self, kind: Kind) -> list[Atom] | None:
         """What every value under such a key must satisfy; None where such a key may not be."""
         compiler = self.compiler
-        if kind.name is not None and self.names is not None and not matches(self.names, canonical_text(kind.name)):
+        if kind.name is not None and self.names is not None and not holds_text(self.names, canonical_text(kind.name)):
             return None
         found: list[Atom] = []
         is_said = False

@@ -56,7 +56,7 @@ def object_expression(compiler: SchemaCompiler, atoms: list[Atom]) -> Expr:
     """The objects of which all these claims hold."""
     if not atoms:
         return grammar.any_object(compiler.style)
-    lo, hi = _count_bounds(compiler, atoms)
+    lo, hi = count_bounds(compiler, atoms)
     sayings = Sayings(compiler, atoms)
     if not sayings.settle_duties():
         return EMPTY
@@ -103,6 +103,8 @@ def _decisive_key(compiler: SchemaCompiler, sayings: Sayings) -> str | None:
 
     With it these duties are done, and without it there are fewer keys that can do them: each case is small.
     """
+    if not sayings.duties:
+        return None
     n_sure: dict[str, int] = {}
     n_most = 1
     for key in sayings.declared:
@@ -257,7 +259,8 @@ def _classes(compiler: SchemaCompiler, kinds: list[tuple[Expr | None, Ways]]) ->
     return found
 
 
-def _count_bounds(compiler: SchemaCompiler, atoms: list[Atom]) -> tuple[int, int | None]:
+def count_bounds(compiler: SchemaCompiler, atoms: list[Atom]) -> tuple[int, int | None]:
+    """How many keys there may be, by `minProperties` and `maxProperties`."""
     los, his = [0], []
     for pointer in positives(atoms):
         keywords = compiler.keywords(pointer)
