@@ -27,6 +27,7 @@ from .schema_ignore import dropped_keywords, with_keywords
 from .schema_keywords import DRAFTS
 from .schema_limits import time_limit
 from .schema_lint import log_misspelt
+from .schema_pause import collector_paused
 from .schema_registry import collect_remotes
 from .schema_source import MAX_SHOWN, canonical_source, read_source
 from .schema_support import Support, find_support, shape_problems
@@ -136,7 +137,7 @@ def read_document(constraint: Constraint) -> Document:
 
 def build(constraint: Constraint) -> tuple[Expr, tuple[Problem, ...]]:
     """The expression of a `json_schema` or `type` constraint, and what was left out on request or is narrower."""
-    with time_limit():
+    with time_limit(), collector_paused():
         return _build(constraint)
 
 
@@ -169,7 +170,7 @@ def _decide(compiler: SchemaCompiler, support: Support) -> bool:
     if support.n_levels > DEEP_LEVELS:
         for pointer in reversed(support.reached):
             is_productive(compiler.value([pointer]))
-    if support.is_risky:
+    if any(compiler.is_risky(pointer) for pointer in support.reached):
         compiler.build_ahead()
     scarce = [problem for problem, node in compiler.counted if lacks_values(node)]
     if scarce:

@@ -31,6 +31,7 @@ from .schema_limits import IGNORE_HINT
 from .schema_listed import ListedValues
 from .schema_logic import SchemaLogic
 from .schema_numbers import NumberSet, number_set
+from .schema_risk import is_risky, parts_of
 from .schema_strings import StringSet, string_set
 from .schema_terms import listed_values
 from .schema_values import any_of_values, json_type, value_key
@@ -61,9 +62,10 @@ class SchemaCompiler(SchemaLogic):
         self.narrowed: dict[Problem, None] = {}  # valid objects of which not every text is offered
         self.counted: list[tuple[Problem, Expr]] = []  # tracked nodes that need so many values, and what to say if not
         self._nodes: dict[Conjunct, Expr] = {}
-        self._rules: list[Rule] = []
+        self._rules: list[tuple[Rule, Conjunct]] = []
         self._conjuncts: dict[tuple[str, Conjunct], Expr] = {}
         self._after_key: dict[Expr, Expr] = {}
+        self._risky: dict[str, bool] = {}
         self.listed_values = ListedValues(self)
         self.kinds_of_keys: dict[Hashable, list[Kind]] = {}
 
@@ -85,7 +87,7 @@ class SchemaCompiler(SchemaLogic):
             return grammar.any_value(self.style)
         rule = Rule(" & ".join(_shown(atom) for atom in self.in_order(key)))
         rule.define(lambda: self._body(key))
-        self._rules.append(rule)
+        self._rules.append((rule, key))
         return call(rule)
 
     def _body(self, key: Conjunct) -> Expr:
@@ -257,18 +259,36 @@ class SchemaCompiler(SchemaLogic):
             message += " (together with " + ", ".join(place or "the root" for place in places[1:]) + ")"
         self.contradictions.setdefault((places[0], message), Problem(places[0], keyword, message))
 
+    def is_risky(self, pointer: str) -> bool:
+        """Whether a sub-schema must be built to know that it can be."""
+        found = self._risky.get(pointer)
+        if found is None:
+            schema = self.document.at[pointer]
+            found = not isinstance(schema, bool) and is_risky(self, pointer, self.keywords(pointer))
+            self._risky[pointer] = found
+        return found
+
+    def _look_below(self, key: Conjunct) -> bool:
+        """Make the nodes below a single sub-schema that cannot be refused by itself. False: it must be built."""
+        atom = next(iter(key))
+        if len(key) > 1 or isinstance(atom, Claim) or self.is_risky(atom):
+            return False
+        for child in parts_of(self.document, atom, self.keywords(atom)):
+            self.value([child])
+        return True
+
     def build_ahead(self) -> None:
-        """Build every node that can be reached. Raises UnsupportedSchema with all that cannot be built."""
+        """Build every node that can be reached and may be refused. Raises UnsupportedSchema with all that are."""
         self.value([""])
         problems: list[Problem] = []
-        done = 0
-        while done < len(self._rules):
-            if done > MAX_FORCED:
-                raise TooComplex(
-                    f"the schema has more than {MAX_FORCED:,} different places once its parts are combined"
-                )
-            rule = self._rules[done]
-            done += 1
+        n_built = 0
+        for rule, key in self._rules:  # grows
+            if n_built > MAX_FORCED:
+                message = f"more than {MAX_FORCED:,} different places once its parts are combined"
+                raise TooComplex(f"the schema has {message}")
+            if self._look_below(key):
+                continue
+            n_built += 1
             try:
                 _ = rule.body
             except UnsupportedSchema as error:

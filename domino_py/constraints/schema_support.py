@@ -17,24 +17,11 @@ from .schema_document import Document
 from .schema_dynamic import original
 from .schema_keywords import is_number, known_keyword
 from .schema_limits import IGNORE_HINT, MAX_SUBSCHEMAS, size_reason
+from .schema_risk import REFERENCES, parts_of
 from .schema_source import escape_token
 from .schema_strings import pattern_body
 
 MAX_LEVELS = 250  # levels of sub-schemas inside each other
-_RISKY = frozenset(
-    (
-        "uniqueItems",
-        "contains",
-        "unevaluatedItems",
-        "patternProperties",
-        "propertyNames",
-        "minProperties",
-        "multipleOf",
-        "not",
-        "if",
-        "oneOf",
-    )
-)
 
 
 @dataclass(slots=True)
@@ -44,7 +31,6 @@ class Support:
     errors: list[Problem] = field(default_factory=list)
     unsupported: list[tuple[str, str, Problem]] = field(default_factory=list)
     reached: list[str] = field(default_factory=list)  # breadth first
-    is_risky: bool = False  # parts that are fine alone may be unsupported together: build ahead
     n_levels: int = 0
 
 
@@ -111,35 +97,14 @@ def _visit(document: Document, compiler: SchemaCompiler, support: Support, point
         if reason is not None:
             problem = Problem(f"{original(pointer)}/{escape_token(name)}", name, reason, hint=IGNORE_HINT)
             support.unsupported.append((pointer, name, problem))
-            continue
-        if name in _RISKY:
-            support.is_risky = True
-        if name in _REFERENCES:
-            children += document.targets(pointer, {name: value})
-        elif name in _FOLLOWED:
-            children += document.children(pointer, name)
-    support.is_risky = support.is_risky or _needs_combining(keywords, document.draft)
+        else:
+            children += parts_of(document, pointer, {name: value})
     return children
-
-
-def _needs_combining(keywords: dict[str, Any], draft: int) -> bool:
-    """Whether a sub-schema says several things about one value that must be intersected."""
-    parts = [name for name in (*_REFERENCES, *_IN_PLACE) if name in keywords]
-    has_own = any((keyword := known_keyword(name, draft)) and keyword.of_type for name in keywords)
-    regular = [name for name in ("pattern", "format") if name in keywords]
-    has_length = not keywords.keys().isdisjoint(("minLength", "maxLength"))
-    return len(parts) > 1 or bool(parts and has_own) or len(regular) + has_length > 1
-
-
-_REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
-_IN_PLACE = ("allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas", "dependencies")
-_BELOW = ("properties", "patternProperties", "additionalProperties", "propertyNames", "unevaluatedProperties")
-_FOLLOWED = frozenset((*_IN_PLACE, *_BELOW, "items", "prefixItems", "additionalItems", "unevaluatedItems", "contains"))
 
 
 def unsupported_reason(document: Document, pointer: str, name: str, value: Any) -> str | None:
     """Why a keyword with this value cannot be enforced; None where it can or where it says nothing."""
-    if name in _REFERENCES:
+    if name in REFERENCES:
         if document.resolve(pointer, value) is None:
             uri, _, fragment = value.partition("#")
             if not uri or (fragment and document.resolve(pointer, uri) is not None):
