@@ -16,7 +16,6 @@ from typing import Any
 
 from tokenizer_align.errors import ConstraintError, Problem, TooComplex, UnsupportedSchema
 from tokenizer_align.expressions import EMPTY, Expr, Rule, alt, call, lit, seq, words
-from tokenizer_align.productive import is_productive
 
 from . import json as grammar
 from .json_layout import JsonStyle

@@ -10,9 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from tokenizer_align.derivatives import holds_text, is_live
 from tokenizer_align.errors import Problem, UnsupportedSchema
 from tokenizer_align.expressions import EMPTY, Expr, both, both_unchecked, minus, neg, words
-from tokenizer_align.derivatives import holds_text, is_live
 
 from .json_strings import CANONICAL_STRING, canonical_text, quoted
 from .schema_claims import HAS, Atom, Claim, claims_of, fails, pointer_of, positives

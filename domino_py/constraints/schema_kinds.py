@@ -1,7 +1,7 @@
 """Which combinations of patterns the keys of one object can match: all of them in one walk.
 
-The derivatives of all patterns run side by side over the same keys; where a key may end, the patterns that end there are
-one combination. To split the keys by one pattern after another took a search for each part, 1 s for nine patterns.
+The derivatives of all patterns run side by side over the same keys; where a key may end, the patterns that end there
+are one combination. To split the keys by one pattern after another took a search for each part, 1 s for nine patterns.
 """
 
 from __future__ import annotations

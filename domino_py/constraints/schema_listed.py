@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 from tokenizer_align.derivatives import holds_text
 
 from .json_strings import canonical_text
-from .schema_arrays import Tally, read_request
+from .schema_arrays import read_request
 from .schema_claims import Atom, Claim
 from .schema_keys import Kind, Sayings
 from .schema_objects import count_bounds
+from .schema_tallies import Tally
 from .schema_terms import listed_values
 from .schema_values import json_type, value_key
 
