@@ -91,10 +91,10 @@ class DraftPlanner:
         limit = min(self._max_draft, row.remaining - 1)
         drafts: list[Draft] = []
         if limit > 0:
-            context = row.draft_context()
+            context, token_s = row.draft_context(), self._policy.costs.token_s()
             for source in self._sources:
                 ledger = self._policy.ledger(source.name)
-                if self._is_auto and not ledger.may_ask():
+                if self._is_auto and not ledger.may_ask(token_s):
                     continue
                 started = time.perf_counter()
                 drafts += [draft.cut(limit) for draft in source.propose(context, limit)]

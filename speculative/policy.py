@@ -27,6 +27,8 @@ _MARGIN = 0.02  # a draft must promise this share of a pass, so that mere noise 
 _MAX_EDGES = 4096
 _TRIAL = 24  # times a source is asked before it must pay
 _LOOK_AGAIN = 16
+_FADING = 0.03  # of what was paid and saved, by each question
+_NEGLIGIBLE = 0.01  # of a pass of one token
 
 
 class _Rate:
@@ -91,17 +93,21 @@ class Ledger:
         self.cost_s = self.saved_s = 0.0
         self.n_asked = self._n_passed_over = 0
 
-    def may_ask(self) -> bool:
-        """Whether to ask now: a source that does not pay is asked every so often only, to see whether it would."""
-        if self.n_asked < _TRIAL or self.saved_s >= self.cost_s:
+    def may_ask(self, token_s: float = 0.0) -> bool:
+        """Whether to ask now: a source that does not pay is asked every so often only, to see whether it would.
+
+        One that costs next to nothing beside a pass of one token (`token_s`) is always asked: text that it knows may
+        come at any time.
+        """
+        if self.n_asked < _TRIAL or self.saved_s >= self.cost_s or self.cost_s <= _NEGLIGIBLE * token_s / _FADING:
             return True
         self._n_passed_over += 1
         return self._n_passed_over % _LOOK_AGAIN == 0
 
     def asked(self, elapsed_s: float) -> None:
         self.n_asked += 1
-        self.cost_s = 0.97 * self.cost_s + elapsed_s
-        self.saved_s *= 0.97
+        self.cost_s = (1 - _FADING) * self.cost_s + elapsed_s
+        self.saved_s *= 1 - _FADING
 
     def saved(self, elapsed_s: float) -> None:
         self.saved_s += elapsed_s

@@ -78,8 +78,13 @@ class TokenCounts:
                 row.add(token_id)
 
     def _row(self, state: Hashable, last_token: int) -> _Row | None:
+        """What followed the state after this token, else after any; not the latter where the token led from the state
+        to itself, as inside free text, of which the state alone says nothing."""
         row = self._rows.get((state, last_token))
-        return row if row is not None else self._rows.get((state, -1))
+        if row is not None:
+            return row
+        row = self._rows.get((state, -1))
+        return None if row is None or last_token in row.times else row
 
     def share(self, state: Hashable, last_token: int, token_id: int) -> tuple[float, float] | None:
         """Return (times the token followed, times anything did); None where the state was not met."""

@@ -1,4 +1,4 @@
-"""Look-up: the text being written continues as something that was read before: the prompt, or an earlier output.
+"""Look-up: the text being written continues as something that was read before: in the prompt, here, or earlier.
 
 The last bytes of the output are searched in the source text; what stood behind the longest match is proposed, in
 canonical tokens. Bytes and not tokens are matched, since a name inside JSON quotes has other tokens than the same name
@@ -19,6 +19,7 @@ __all__ = ["PromptLookup", "RecentOutputs", "find_continuation"]
 _LONGEST_MATCH = 48  # bytes
 _PROPOSED = 64  # bytes
 _MAX_PROMPT = 1 << 17
+_MAX_WRITTEN = 1 << 10  # tokens
 
 
 def find_continuation(source: bytes, tail: bytes, shortest: int) -> tuple[int, bytes] | None:
@@ -70,12 +71,15 @@ class _Lookup:
             return ()
         n_matching, following = found
         ids = self._runs.encode(context.output_ids, _whole_characters(following))[:limit]
-        kind = f"match{min(n_matching, 32).bit_length()}"
-        return [Draft(self.name, ids, tuple([kind] * len(ids)))] if ids else ()
+        kinds = []
+        for token in ids:  # where the first ones are right, the match has grown by them
+            kinds.append(f"match{min(n_matching, 32).bit_length()}")
+            n_matching += len(self._vocabulary.token_bytes[token] or b"")
+        return [Draft(self.name, ids, tuple(kinds))] if ids else ()
 
 
 class PromptLookup(_Lookup):
-    """The draft source that copies from the prompt."""
+    """The draft source that copies from the prompt and from what the text itself has said before."""
 
     name = "prompt"
 
@@ -84,7 +88,8 @@ class PromptLookup(_Lookup):
         self._prompts: dict[int, tuple[Sequence[int], bytes]] = {}
 
     def propose(self, context: DraftContext, limit: int) -> Sequence[Draft]:
-        return self._draft(self._text(context), context, limit)
+        written = self._vocabulary.decode(context.output_ids[-_MAX_WRITTEN:])
+        return self._draft(self._text(context) + b"\n" + written, context, limit)
 
     def _text(self, context: DraftContext) -> bytes:
         found = self._prompts.get(context.row)
