@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from domino_py.arguments import as_constraint, check_model
+from domino_py.assistant import check_assistant
 from domino_py.compilation import check_tokenization
 from domino_py.extraction_prompt import ExtractionPrompt
 from domino_py.generation import GenerationResult, PreparedRow, prepare_row, run_rows
@@ -140,6 +141,7 @@ class Extractor:
         self.model, self.constraint, self._seed = model, constraint, call.get("seed")
         self.prompt = ExtractionPrompt(tokenizer, type, constraint, instructions)
         self.vocabulary = Vocabulary.from_tokenizer(tokenizer, eos_token_ids=self.options.eos_token_id, model=model)
+        check_assistant(self.options, self.vocabulary)
         # A budget or constraint that cannot work is the same for every record: found now, not once a record.
         prepare_row([0], constraint, self.vocabulary, model, self.options)
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from domino_py.arguments import check_model, constraints_for_rows
+from domino_py.assistant import check_assistant
 from domino_py.chat import behind_prompt, settle, shown_tools
 from domino_py.compilation import check_tokenization, compiled_for
 from domino_py.constraints.base import Constraint
@@ -104,6 +105,7 @@ def generate(
     takes another pass of the model. `generation_options` have the names and defaults of transformers' GenerationConfig
     (do_sample, temperature, top_k, top_p, min_p, typical_p, repetition_penalty, num_return_sequences, eos_token_id),
     and besides frequency_penalty, presence_penalty, truncate ("model" or "masked"), exact, max_draft and batch_size.
+    `assistant_model`, a smaller model of the same tokenizer, drafts too (`assistant_tokenizer`, if given, is compared).
 
     Returns a GenerationResult, or a list of them for a list of prompts or num_return_sequences above 1.
 
@@ -125,6 +127,7 @@ def generate(
     )
     check_tokenization(options.tokenization)
     vocabulary = Vocabulary.from_tokenizer(tokenizer, eos_token_ids=options.eos_token_id, model=model)
+    check_assistant(options, vocabulary)
     prompts, batched = split_prompts(prompt)
     constraints = [settle(one, tokenizer) for one in constraints_for_rows(constraint, len(prompts), batched=batched)]
     prompt_ids, _ = prompts_to_ids(prompt, tokenizer, vocabulary.n_rows, tools=[*map(shown_tools, constraints)])
@@ -232,6 +235,7 @@ def _loop_options(options: Options) -> DecodeOptions:
         measure=options.measure,
         exact=options.exact,
         max_draft=options.max_draft,
+        draft_model=options.assistant_model,
     )
 
 

@@ -53,7 +53,8 @@ _RULES: dict[str, _Rule] = {
     "batch_size": _Rule(int, None, "1 or more", lambda v: v >= 1, ours=True),
 }
 _END_IDS = "eos_token_id"
-KNOWN_OPTIONS = (*_RULES, _END_IDS)
+_ASSISTANT = ("assistant_model", "assistant_tokenizer")
+KNOWN_OPTIONS = (*_RULES, _END_IDS, *_ASSISTANT)
 CALL_OPTIONS = (
     *("max_new_tokens", "speculate", "tokenization", "heal_prompt", "seed", "measure", "constraint", "prompt"),
 )
@@ -63,8 +64,7 @@ _ARGUMENTS_OF_GENERATE = frozenset(
     {
         *("inputs", "input_ids", "attention_mask", "past_key_values", "cache", "generation_config", "streamer"),
         *("logits_processor", "stopping_criteria", "prefix_allowed_tokens_fn", "synced_gpus", "custom_generate"),
-        *("assistant_model", "assistant_tokenizer", "negative_prompt_ids", "negative_prompt_attention_mask"),
-        "use_model_defaults",
+        *("negative_prompt_ids", "negative_prompt_attention_mask", "use_model_defaults"),
     }
 )
 # What a GenerationConfig may set that changes outputs, and the value that means "off".
@@ -120,6 +120,8 @@ class Options:
     heal_prompt: bool
     eos_token_id: tuple[int, ...]
     notes: tuple[str, ...]
+    assistant_model: Any = None
+    assistant_tokenizer: Any = None
 
 
 def resolve_options(
@@ -180,6 +182,7 @@ def resolve_options(
         heal_prompt=heal_prompt,
         eos_token_id=_ids(given.get(_END_IDS), _END_IDS),
         notes=tuple(notes),
+        **{name: given.get(name) for name in _ASSISTANT},
     )
 
 

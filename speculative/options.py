@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from tokenizer_align.errors import InvalidOption
 from tokenizer_align.layout import Layout
@@ -33,6 +33,7 @@ class DecodeOptions:
         max_draft: most drafted tokens in one pass and row.
         exact: decide near-ties again in a pass of one token (matters in bfloat16 and float16).
         draft_sources: None: the built-in ones.
+        draft_model: a smaller causal language model of the same vocabulary that drafts too (drafts/model.py).
     """
 
     do_sample: bool = False
@@ -51,6 +52,7 @@ class DecodeOptions:
     max_draft: int | None = None
     exact: bool = False
     draft_sources: tuple[DraftSource, ...] | None = None
+    draft_model: Any = None
 
     def __post_init__(self) -> None:
         for name, holds, wanted in (

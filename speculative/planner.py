@@ -11,6 +11,7 @@ from speculative.drafts.alternatives import Alternatives
 from speculative.drafts.counts import Counted
 from speculative.drafts.determined import DeterminedRuns
 from speculative.drafts.lookup import PromptLookup, RecentOutputs
+from speculative.drafts.model import ModelDrafts
 from speculative.options import DEFAULT_MAX_DRAFT, DecodeOptions
 from speculative.policy import DraftPolicy
 from speculative.protocols import VocabularyLike
@@ -54,6 +55,10 @@ class DraftPlanner:
         self._max_draft = DEFAULT_MAX_DRAFT if options.max_draft is None else options.max_draft
         self._is_on = bool(options.speculate) and can_drop and self._max_draft > 0
         self._sources = built_in_sources(vocabulary) if options.draft_sources is None else options.draft_sources
+        self._assistant: ModelDrafts | None = None
+        if self._is_on and options.draft_model is not None:
+            self._assistant = ModelDrafts(options.draft_model, vocabulary, options)
+            self._sources = (*self._sources, self._assistant)
         self._judged: dict[int, _Judged] = {}  # by row, the tree being compared with the tokens that come
 
     @property
@@ -114,6 +119,8 @@ class DraftPlanner:
             judged = self._judged.get(row.index)
             if judged is not None and (judged.compare(row.output, self._policy) or row.finish is not None):
                 del self._judged[row.index]
+            if row.finish is not None and self._assistant is not None:
+                self._assistant.forget(row.index)
             if row.finish is not None and row.legal is not None:
                 self._policy.layout = replace(row.layout, inline=())
 

@@ -81,6 +81,8 @@ class Acceptance:
 
 def prior(kind: str) -> float:
     """The chance assumed before anything was seen; of n ways one is taken."""
+    if kind.startswith("sure"):
+        return (int(kind[4:]) + 0.5) / 10
     if kind.startswith("way"):
         return 0.9 / int(kind[3:])
     return _PRIORS.get(kind, 0.5)

@@ -94,7 +94,17 @@ class Row:
     def draft_context(self) -> DraftContext:
         """What draft sources may look at."""
         matcher = None if self.legal is None else self.legal.matcher
-        return DraftContext(matcher, self.request.prompt_ids, self.output, self.layout, self.index, self._memory)
+        return DraftContext(
+            matcher,
+            self.request.prompt_ids,
+            self.output,
+            self.layout,
+            self.index,
+            self._memory,
+            self.request.row,
+            self.end_ids,
+            self.remaining,
+        )
 
     def grow(self, drafts: Sequence[Draft], chances: Chances) -> DraftTree:
         """Merge proposals into a tree of legal tokens that fits the budget."""

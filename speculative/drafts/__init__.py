@@ -48,6 +48,9 @@ class DraftContext:
         layout: what the text has shown so far.
         row: names the running text within the call.
         memory: what is remembered of the row's constraint; None for free text.
+        noise_row: the key of the row's sampling noise.
+        end_ids: tokens that end the text.
+        remaining: tokens left of the budget.
     """
 
     matcher: MatcherLike | None
@@ -56,6 +59,9 @@ class DraftContext:
     layout: Layout
     row: int = 0
     memory: DraftMemory | None = None
+    noise_row: int = 0
+    end_ids: frozenset[int] = frozenset()
+    remaining: int = 1 << 30
 
 
 class DraftSource(Protocol):
