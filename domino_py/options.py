@@ -182,7 +182,8 @@ def resolve_options(
         heal_prompt=heal_prompt,
         eos_token_id=_ids(given.get(_END_IDS), _END_IDS),
         notes=tuple(notes),
-        **{name: given.get(name) for name in _ASSISTANT},
+        assistant_model=given.get("assistant_model"),
+        assistant_tokenizer=given.get("assistant_tokenizer"),
     )
 
 

@@ -77,7 +77,7 @@ MODELS: dict[str, tuple[str, str, dict[str, Any], str]] = {
             "new_decoder_architecture": False,
             "eos_token_id": EOS,
             "bos_token_id": None,
-        },  # fmt: skip
+        },
         "full",
     ),
     "stablelm": ("StableLmForCausalLM", "StableLmConfig", _BASE, "full"),
