@@ -15,6 +15,7 @@ from typing import Any
 from domino_py.arguments import as_constraint
 from domino_py.chat import settle
 from domino_py.constraints.base import Constraint
+from domino_py.constraints.option_names import names_its_options
 from tokenizer_align.compiled import Compiled, compile_expression
 from tokenizer_align.errors import InvalidOption
 from tokenizer_align.vocabulary import Vocabulary
@@ -67,6 +68,7 @@ class CompiledCache:
 compiled_cache = CompiledCache()
 
 
+@names_its_options
 def compile(
     constraint: Any,
     tokenizer: Any,

@@ -7,7 +7,8 @@ record that fails is reported and does not stop the others.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -17,7 +18,7 @@ from domino_py.compilation import check_tokenization
 from domino_py.extraction_prompt import ExtractionPrompt
 from domino_py.generation import GenerationResult, PreparedRow, prepare_row, run_rows
 from domino_py.options import Options, resolve_options
-from domino_py.progress import progress_over
+from domino_py.progress import Progress, progress_bar
 from domino_py.records import Record, RecordError, RecordLog, as_records, read_json, write_json
 from domino_py.report import Report
 from tokenizer_align.errors import DominoError, InvalidOption
@@ -160,14 +161,18 @@ class Extractor:
         resume: bool = True,
         progress: bool = True,
     ) -> Iterator[Outcome]:
-        """Outcomes in the order of the records; each is in the `out` file before it is handed on."""
-        if out is None:
-            yield from progress_over(self._outcomes(records, None), records, shown=progress)
-            return
-        with RecordLog(out, resume=resume) as log:
-            yield from progress_over(self._outcomes(records, log), records, shown=progress)
+        """Outcomes in the order of the records.
 
-    def _outcomes(self, records: Iterable[Record], log: RecordLog | None) -> Iterator[Outcome]:
+        Each is in the `out` file as soon as its text is finished, also while the texts beside it are still written.
+        """
+        with ExitStack() as stack:
+            log = None if out is None else stack.enter_context(RecordLog(out, resume=resume))
+            bar = stack.enter_context(progress_bar(records, shown=progress))
+            yield from self._outcomes(records, log, bar)
+            if log is not None:
+                log.arrange()
+
+    def _outcomes(self, records: Iterable[Record], log: RecordLog | None, bar: Progress) -> Iterator[Outcome]:
         waiting: list[Record] = []
         size = self.options.batch_size or DEFAULT_BATCH_SIZE
         for record in records:
@@ -175,24 +180,35 @@ class Extractor:
             if line is None:
                 waiting.append(record)
                 if len(waiting) == size:
-                    yield from self._finish(waiting, log)
+                    yield from self._finish(waiting, log, bar)
                     waiting = []
             else:
-                yield from self._finish(waiting, log)
+                yield from self._finish(waiting, log, bar)
                 waiting = []
-                yield self._resumed(record, line)
-        yield from self._finish(waiting, log)
+                resumed = self._resumed(record, line)
+                bar.finished(failed=resumed.failure is not None)
+                yield resumed
+        yield from self._finish(waiting, log, bar)
 
-    def _finish(self, records: list[Record], log: RecordLog | None) -> Iterator[Outcome]:
-        """Run a batch, and write each outcome down before it is handed on."""
-        prepared = [self._prepare(record) for record in records]
-        results = iter(self._generate([row for row in prepared if isinstance(row, PreparedRow)]))
-        ends = [next(results) if isinstance(row, PreparedRow) else row for row in prepared]
-        outcomes = [self._outcome(record, end) for record, end in zip(records, ends, strict=True)]
-        if log is not None:
-            for outcome in outcomes:
+    def _finish(self, records: list[Record], log: RecordLog | None, bar: Progress) -> Iterator[Outcome]:
+        """Run a batch; each outcome is written down and counted once it is there, and handed on in its order."""
+        outcomes: dict[int, Outcome] = {}
+
+        def done(place: int, end: GenerationResult | Exception) -> None:
+            outcome = outcomes[place] = self._outcome(records[place], end)
+            if log is not None:
                 log.append(self.line(outcome))
-        yield from outcomes
+            bar.finished(failed=outcome.failure is not None)
+
+        rows: dict[int, PreparedRow] = {}
+        for place, record in enumerate(records):
+            prepared = self._prepare(record)
+            if isinstance(prepared, PreparedRow):
+                rows[place] = prepared
+            else:
+                done(place, prepared)
+        self._generate(rows, done, bar)
+        yield from (outcomes[place] for place in range(len(records)))
 
     def _prepare(self, record: Record) -> PreparedRow | Exception:
         try:
@@ -202,12 +218,32 @@ class Extractor:
         except Exception as error:
             return error
 
-    def _generate(self, rows: list[PreparedRow]) -> list[GenerationResult | Exception]:
-        """Run a batch; where it fails as a whole, its rows run one by one, so that only the guilty one fails."""
+    def _generate(
+        self,
+        rows: dict[int, PreparedRow],
+        done: Callable[[int, GenerationResult | Exception], None],
+        bar: Progress,
+    ) -> None:
+        """Run a batch; where it fails as a whole, what is left runs one by one, so that only the guilty one fails."""
+        left, failure = dict(rows), None
+
+        def result(index: int, made: GenerationResult) -> None:
+            del left[places[index]]
+            done(places[index], made)
+
+        places = list(rows)
         try:
-            return list(run_rows(self.model, self.vocabulary, rows, self.options)) if rows else []
+            run_rows(self.model, self.vocabulary, list(rows.values()), self.options, on_result=result, progress=bar)
+        except RecordError:  # of the file, not of a row
+            raise
         except Exception as error:
-            return [error] if len(rows) == 1 else [self._generate([row])[0] for row in rows]
+            failure = error
+        if failure is not None and len(rows) == 1:
+            for place in left:
+                done(place, failure)
+        elif failure is not None:
+            for place, row in list(left.items()):
+                self._generate({place: row}, done, bar)
 
     def _outcome(self, record: Record, result: GenerationResult | Exception) -> Outcome:
         if isinstance(result, Exception):

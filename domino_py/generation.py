@@ -6,6 +6,7 @@ context length. Then the rows go to `speculative.loop.decode`, and come back wit
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -17,6 +18,7 @@ from domino_py.constraints.base import Constraint
 from domino_py.healing import heal
 from domino_py.measures import report_of
 from domino_py.options import Options, resolve_options
+from domino_py.progress import Progress, progress_bar
 from domino_py.prompts import prompts_to_ids, split_prompts
 from domino_py.report import Report
 from speculative.loop import DecodeOptions, RowRequest, RowResult, decode
@@ -91,6 +93,7 @@ def generate(
     heal_prompt: bool = False,
     seed: int | None = None,
     measure: str = "light",
+    progress: bool = True,
     **generation_options: Any,
 ) -> Any:
     """Generate text that satisfies a constraint; the replacement of `model.generate`.
@@ -102,7 +105,8 @@ def generate(
     they change the speed, never the tokens. `tokenization` is the law of docs/canonicality.md that the output's tokens
     obey ("aligned", "canonical" or "any"); with `heal_prompt`, the prompt's last tokens are written anew where the text
     would merge with them. The same `seed` gives the same texts. `measure="full"` also measures what
-    takes another pass of the model. `generation_options` have the names and defaults of transformers' GenerationConfig
+    takes another pass of the model. Many texts show a progress bar on a terminal; `progress=False` turns it off.
+    `generation_options` have the names and defaults of transformers' GenerationConfig
     (do_sample, temperature, top_k, top_p, min_p, typical_p, repetition_penalty, num_return_sequences, eos_token_id),
     and besides frequency_penalty, presence_penalty, truncate ("model" or "masked"), exact, max_draft and batch_size.
     `assistant_model`, a smaller model of the same tokenizer, drafts too (`assistant_tokenizer`, if given, is compared).
@@ -139,7 +143,8 @@ def generate(
         for prepared in [prepare_row(ids, one, vocabulary, model, options, f"prompt[{index}]" if batched else "prompt")]
         for copy in range(copies)
     ]
-    results = run_rows(model, vocabulary, rows, options)
+    with progress_bar(rows, "texts", shown=progress and len(rows) > 1) as bar:
+        results = run_rows(model, vocabulary, rows, options, on_result=lambda _, one: bar.finished(), progress=bar)
     return results if batched or options.num_return_sequences > 1 else results[0]
 
 
@@ -180,19 +185,43 @@ def _budget(n_prompt_tokens: int, longest: int | None, options: Options, name: s
     )
 
 
-def run_rows(model: Any, vocabulary: Vocabulary, rows: list[PreparedRow], options: Options) -> list[GenerationResult]:
+def run_rows(
+    model: Any,
+    vocabulary: Vocabulary,
+    rows: list[PreparedRow],
+    options: Options,
+    *,
+    on_result: Callable[[int, GenerationResult], object] | None = None,
+    progress: Progress | None = None,
+) -> list[GenerationResult]:
     """Run prepared rows, `batch_size` at a time (all at once by default).
 
     The noise of sampling is keyed by a row's own number, so the split into batches does not change the texts.
+    `on_result` is called with the index into `rows` and the result as soon as a row is finished.
     """
-    results: list[GenerationResult] = []
+    results: dict[int, GenerationResult] = {}
+
+    def finished(index: int, one: RowResult) -> None:
+        results[index] = _result(rows[index], one, model, vocabulary, options)
+        if on_result is not None:
+            on_result(index, results[index])
+
     size = options.batch_size or max(len(rows), 1)
     for start in range(0, len(rows), size):
         part = rows[start : start + size]
         requests = [_request(row, vocabulary, options) for row in part]
-        decoded = decode(model, vocabulary, requests, _loop_options(options))
-        results += [_result(row, one, model, vocabulary, options) for row, one in zip(part, decoded, strict=True)]
-    return results
+        decoded = decode(
+            model,
+            vocabulary,
+            requests,
+            _loop_options(options),
+            on_tokens=None if progress is None else lambda _, ids: progress.wrote(len(ids)),
+            on_finish=lambda index, one, start=start: finished(start + index, one),  # type: ignore[misc]
+        )
+        for index, one in enumerate(decoded, start):  # a row that had nothing to write never ran
+            if index not in results:
+                finished(index, one)
+    return [results[index] for index in range(len(rows))]
 
 
 def context_length(model: Any) -> int | None:

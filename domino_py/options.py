@@ -56,7 +56,17 @@ _END_IDS = "eos_token_id"
 _ASSISTANT = ("assistant_model", "assistant_tokenizer")
 KNOWN_OPTIONS = (*_RULES, _END_IDS, *_ASSISTANT)
 CALL_OPTIONS = (
-    *("max_new_tokens", "speculate", "tokenization", "heal_prompt", "seed", "measure", "constraint", "prompt"),
+    *(
+        "max_new_tokens",
+        "speculate",
+        "tokenization",
+        "heal_prompt",
+        "seed",
+        "measure",
+        "progress",
+        "constraint",
+        "prompt",
+    ),
 )
 
 # Arguments of transformers' generate that are no options of GenerationConfig.
@@ -67,6 +77,13 @@ _ARGUMENTS_OF_GENERATE = frozenset(
         *("negative_prompt_ids", "negative_prompt_attention_mask", "use_model_defaults"),
     }
 )
+_OF_EXTRACT = {  # options of extract that callers look for here, and what to use instead
+    "return_report": "every result has its report: generate(...).report",
+    "instructions": "write them into the prompt",
+    "out": "write the texts of the results yourself, or use extract",
+    "resume": "only extract writes files that can be resumed",
+    "on_error": "a call with a fault raises before any text is written",
+}
 # What a GenerationConfig may set that changes outputs, and the value that means "off".
 _NOT_APPLIED: dict[str, Any] = {
     "num_beams": 1,
@@ -194,6 +211,8 @@ def _refuse_unknown(name: str) -> None:
         raise InvalidOption(name, f"{name!r} is an argument of transformers' generate that is not offered here.")
     if name in _NOT_APPLIED or _in_transformers(name):
         raise InvalidOption(name, f"{name!r} is an option of transformers' generate that is not offered here.")
+    if name in _OF_EXTRACT:
+        raise InvalidOption(name, f"{name!r} is an option of extract, not of generate; {_OF_EXTRACT[name]}.")
     others = () if name in CALL_OPTIONS else (*KNOWN_OPTIONS, *CALL_OPTIONS)
     raise InvalidOption(name, f"{name!r} is not an option.", others)
 

@@ -1,7 +1,8 @@
 """Records in, records out: reading texts from JSONL or a folder, and an output log that survives being killed.
 
 Each output line is one JSON object: `index`, `id` (if the input has one), `hash` (of the text and of what was asked),
-and either `value` or `error`. A line is written whole, flushed and synced before the next record counts as done.
+and either `value` or `error`. A line is written whole, flushed and synced before its record counts as done; lines come
+in the order in which records were finished, and are put into the order of the records when a run ends.
 After a break, a half-written last line is cut off and its record is done again; nothing is lost and nothing is
 repeated.
 """
@@ -91,11 +92,32 @@ class RecordLog:
             )
         return line
 
+    def arrange(self) -> None:
+        """Put the lines into the order of the records, where they are not. The file is replaced in one step."""
+        order = list(self.finished)
+        if order == sorted(order):
+            return
+        beside = self.path.with_name(self.path.name + ".sorting")
+        try:
+            self._file.close()
+            with beside.open("wb") as file:
+                file.writelines(_encoded(self.finished[index]) for index in sorted(order))
+                file.flush()
+                os.fsync(file.fileno())
+            beside.replace(self.path)
+            self.finished = dict(sorted(self.finished.items()))
+            self._file = self.path.open("ab")
+        except OSError as error:
+            raise RecordError(f"{self.path} cannot be written: {error.strerror or error}.") from error
+
     def append(self, line: dict[str, Any]) -> None:
-        """Write one line, whole and durable."""
-        self._file.write(write_json(line).encode("utf-8", "backslashreplace") + b"\n")
-        self._file.flush()
-        os.fsync(self._file.fileno())
+        """Write one line, whole and durable. Raises RecordError where that fails (a full disk)."""
+        try:
+            self._file.write(_encoded(line))
+            self._file.flush()
+            os.fsync(self._file.fileno())
+        except OSError as error:
+            raise RecordError(f"{self.path} cannot be written: {error.strerror or error}.") from error
         self.finished[int(line["index"])] = line
 
     def _recover(self) -> None:
@@ -140,6 +162,10 @@ def _finished_line(raw: bytes) -> dict[str, Any] | None:
 def read_json(text: str | bytes) -> Any:
     """JSON with exact numbers: 0.10 and 1e999 stay what they are."""
     return json.loads(text, parse_float=Decimal)
+
+
+def _encoded(line: dict[str, Any]) -> bytes:
+    return write_json(line).encode("utf-8", "backslashreplace") + b"\n"
 
 
 def write_json(value: Any) -> str:

@@ -99,6 +99,16 @@ def test_signed_wider_and_strided_arrays_are_written_where_the_masks_belong(expe
     assert (space[:, n_words:] == -5).all()
 
 
+def test_tensors_in_the_memory_of_the_cpu_are_written_to() -> None:
+    torch = pytest.importorskip("torch")
+    compiled = Compiled(ex.lit(b"ab"), VOCABULARY, engine=small_engine())
+    out = torch.zeros((1, compiled.n_words), dtype=torch.int32)
+    fill([compiled.matcher()], out)
+    assert np.array_equal(out.numpy().view(np.uint32)[0], compiled.matcher().mask())
+    with pytest.raises(InvalidOption, match="memory of the CPU"):
+        fill([compiled.matcher()], torch.zeros((1, compiled.n_words), dtype=torch.int32, device="meta"))
+
+
 def test_a_finished_text_has_no_legal_token() -> None:
     compiled = Compiled(ex.star(ex.lit(b"a")), VOCABULARY, engine=small_engine())
     matcher = compiled.matcher()

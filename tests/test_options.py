@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from transformers import GenerationConfig
 
+import domino_py as domino
 from domino_py.options import resolve_options
 from tokenizer_align.errors import InvalidOption
 
@@ -166,3 +167,13 @@ def test_an_option_is_not_the_nearest_to_itself() -> None:
     with pytest.raises(InvalidOption) as caught:
         resolve_options({"prompt": "x"})
     assert caught.value.nearest is None
+
+
+def test_options_of_extract_say_what_to_use_instead() -> None:
+    with pytest.raises(InvalidOption, match=r"option of extract.*\.report"):
+        resolve_options({"return_report": True})
+
+
+def test_compile_names_the_nearest_option() -> None:
+    with pytest.raises(InvalidOption, match="tokenization"):
+        domino.compile(domino.choice(["a"]), None, tokenisation="any")  # type: ignore[call-arg]

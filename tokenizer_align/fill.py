@@ -35,7 +35,8 @@ def fill(matchers: Sequence[Matcher], out: npt.NDArray[Any], n_threads: int | No
 
     Args:
         matchers: of one or of several compiled constraints over one vocabulary.
-        out: uint32 or int32[n_matchers, n_words] (or more words; those stay as they are); every row contiguous.
+        out: uint32 or int32[n_matchers, n_words] (or more words; those stay as they are); every row contiguous. A
+            NumPy array, or a torch tensor in the memory of the CPU.
         n_threads: at most so many; None: the number of cores.
 
     Raises:
@@ -62,6 +63,11 @@ def fill(matchers: Sequence[Matcher], out: npt.NDArray[Any], n_threads: int | No
 
 def _rows_of(out: npt.NDArray[Any], n_rows: int, n_words: int) -> npt.NDArray[np.uint32]:
     """The part of the array that is written, as uint32[n_rows, n_words]."""
+    if not isinstance(out, np.ndarray) and hasattr(out, "numpy"):
+        try:
+            out = out.numpy()
+        except (TypeError, RuntimeError) as error:
+            raise InvalidOption("out", f"out must lie in the memory of the CPU: {error}") from error
     is_right = isinstance(out, np.ndarray) and out.ndim == 2 and out.dtype in (np.uint32, np.int32)
     if not is_right or out.shape[0] < n_rows or out.shape[1] < n_words or out.strides[1] != 4:
         shown = f"{out.dtype}{list(out.shape)}" if isinstance(out, np.ndarray) else type(out).__name__
