@@ -81,7 +81,7 @@ def _find_contradictions(constraint: Constraint, compiler: SchemaCompiler) -> li
     try:
         with time_limit(), unlogged():
             constraint.validate()
-            compiler.build_ahead()
+            compiler.build_ahead(everything=True)
     except (UnsupportedSchema, EmptyLanguage) as error:
         return list(error.problems) or [Problem("", None, str(error))]
     except RecursionError:

@@ -276,8 +276,8 @@ class SchemaCompiler(SchemaLogic):
             self.value([child])
         return True
 
-    def build_ahead(self) -> None:
-        """Build every node that can be reached and may be refused. Raises UnsupportedSchema with all that are."""
+    def build_ahead(self, *, everything: bool = False) -> None:
+        """Build every node that can be reached and may be refused, or `everything`; raises UnsupportedSchema."""
         self.value([""])
         problems: list[Problem] = []
         n_built = 0
@@ -285,7 +285,7 @@ class SchemaCompiler(SchemaLogic):
             if n_built > MAX_FORCED:
                 message = f"more than {MAX_FORCED:,} different places once its parts are combined"
                 raise TooComplex(f"the schema has {message}")
-            if self._look_below(key):
+            if not everything and self._look_below(key):
                 continue
             n_built += 1
             try:

@@ -30,6 +30,9 @@ def combinations(keys: Expr, patterns: Sequence[Expr], most: int) -> dict[frozen
     work = [start]
     for run in work:
         check_time()
+        onward = _after(run)
+        if run in onward:
+            repeats.add(run)
         if nullable(run[0]):
             matched = frozenset(index for index, left in enumerate(run[1:]) if nullable(left))
             found[matched] = found.get(matched, False) or _repeats(run, parents, repeats)
@@ -37,10 +40,8 @@ def combinations(keys: Expr, patterns: Sequence[Expr], most: int) -> dict[frozen
             return found
         if len(work) * len(start) > MAX_WORK:
             return None
-        for after in _after(run):
-            if after == run:
-                repeats.add(run)
-            elif after not in parents:
+        for after in onward:
+            if after not in parents:
                 parents[after] = run
                 work.append(after)
     return found

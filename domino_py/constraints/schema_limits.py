@@ -15,7 +15,7 @@ from typing import Any
 from tokenizer_align.errors import TooComplex, UnsupportedSchema
 
 IGNORE_HINT = 'Remove it, or pass on_unsupported="ignore".'
-MAX_BUILD_S = 20.0
+MAX_BUILD_S = 14.0
 MAX_SUBSCHEMAS = 30_000  # that can be reached from the root
 MAX_LISTED = 50_000  # values inside the arrays and objects of one enum or const
 MAX_PATTERN = 100_000  # characters
