@@ -245,11 +245,15 @@ def children(tables: Tables, node: int) -> list[int]:
 
 
 def loop_bytes(tables: Tables, state: int) -> int:
-    """The bytes (256-bit mask) with which a state, or one it leads to, goes on as it is though its frame may end."""
+    """The bytes (256-bit mask) with which a state, or one it leads to, goes on as it is though its frame may end.
+
+    States that begin with a count are left out: what is kept for them says how far the count reaches.
+    """
     row = tables.rows.row(int(tables.state_row.array[state])).tolist()
     found = 0
     for target in {state, *row}:
-        if 0 < target < k.LIT_BASE and tables.state_nullable.array[target] == 1 and tables.state_kind.array[target]:
+        ends = 0 < target < k.LIT_BASE and tables.state_nullable.array[target] == 1 and tables.state_kind.array[target]
+        if ends and tables.state_reach.array[target] == k.REACH_ALL:
             own = tables.rows.row(int(tables.state_row.array[target])).tolist()
             found |= sum(1 << byte for byte in range(256) if own[byte] == target)
     return found
