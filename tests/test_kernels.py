@@ -8,12 +8,11 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from tests.reference import plain_kernels as plain
-from tests.reference.languages import ALPHABET, DrawnVocabulary, objects, regular, structured, vocabularies
+from tests.reference.languages import ALPHABET, DrawnVocabulary, is_settled, objects, regular, structured, vocabularies
 from tokenizer_align import kernels as k
 from tokenizer_align.byte_masks import words_of
 from tokenizer_align.engine import Engine
 from tokenizer_align.expressions import Expr
-from tokenizer_align.productive import is_productive
 from tokenizer_align.residuals import children_of, merged
 from tokenizer_align.trie_arrays import add_trie
 from tokenizer_align.vocabulary import Vocabulary
@@ -33,7 +32,7 @@ def test_walk_run_live_and_forced_equal_their_twins(
 ) -> None:
     engine = engine_for(drawn, memo_min_nodes)
     projected = engine.project(expr)
-    assume(is_productive(projected))
+    assume(is_settled(projected))
     heads = engine.start(projected)
     plain.build_all(engine, heads, text)
     tables = engine.tables
@@ -54,7 +53,7 @@ def test_walk_run_live_and_forced_equal_their_twins(
 def test_walk_frame_equals_its_twin(expr: Expr, drawn: DrawnVocabulary) -> None:
     engine = engine_for(drawn, 10_000)
     projected = engine.project(expr)
-    assume(is_productive(projected))
+    assume(is_settled(projected))
     ((state, _), *_) = engine.start(projected) or ((0, 0),)
     assume(0 < state < k.LIT_BASE)
     plain.build_all(engine, engine.start(projected), b"")

@@ -8,13 +8,12 @@ from hypothesis import strategies as st
 
 from tests.reference import plain_kernels as plain
 from tests.reference import plain_law_kernels as twins
-from tests.reference.languages import DrawnVocabulary, objects, regular, structured, vocabularies
+from tests.reference.languages import DrawnVocabulary, is_settled, objects, regular, structured, vocabularies
 from tests.test_kernels import engine_for, texts
 from tokenizer_align import kernels as k
 from tokenizer_align.canonical.constraint_walks import ConstraintWalks
 from tokenizer_align.engine import Engine, Heads
 from tokenizer_align.expressions import Expr
-from tokenizer_align.productive import is_productive
 
 anything = st.one_of(regular, structured, objects(regular))
 cut_sets = st.lists(st.sets(st.integers(0, 127), min_size=1, max_size=60), max_size=2)
@@ -35,7 +34,7 @@ def prepared(expr: Expr, drawn: DrawnVocabulary, text: bytes) -> tuple[Engine, H
     """An engine, and the heads after the text, or before it where it is not legal."""
     engine = engine_for(drawn, 300)
     projected = engine.project(expr)
-    assume(is_productive(projected))
+    assume(is_settled(projected))
     start = engine.start(projected)
     plain.build_all(engine, start, text)
     heads = engine.run(start, np.frombuffer(text, np.uint8)) or start

@@ -7,13 +7,12 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from tests.reference import plain_kernels as plain
-from tests.reference.languages import ALPHABET, DrawnVocabulary, objects, regular, structured, vocabularies
+from tests.reference.languages import ALPHABET, DrawnVocabulary, is_settled, objects, regular, structured, vocabularies
 from tests.test_kernels import engine_for
 from tokenizer_align import expressions as ex
 from tokenizer_align.compiled import Compiled
 from tokenizer_align.engine import Engine
 from tokenizer_align.expressions import Expr
-from tokenizer_align.productive import is_productive
 from tokenizer_align.vocabulary import Vocabulary
 
 texts = st.lists(st.lists(st.sampled_from(list(ALPHABET)), max_size=7).map(bytes), min_size=2, max_size=12)
@@ -24,7 +23,7 @@ texts = st.lists(st.lists(st.sampled_from(list(ALPHABET)), max_size=7).map(bytes
 def test_masks_of_many_places_equal_the_twins(expr: Expr, drawn: DrawnVocabulary, found: list[bytes]) -> None:
     engine = engine_for(drawn)
     projected = engine.project(expr)
-    assume(is_productive(projected))
+    assume(is_settled(projected))
     start = engine.start(projected)
     for text in found:
         plain.build_all(engine, start, text)

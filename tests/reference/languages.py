@@ -10,8 +10,10 @@ from dataclasses import dataclass
 from hypothesis import strategies as st
 
 from tokenizer_align import expressions as ex
+from tokenizer_align.errors import TooComplex
 from tokenizer_align.expressions import Expr
 from tokenizer_align.members import KeyClass, Member, MemberSpec, Variant, may_be_empty, start_members
+from tokenizer_align.productive import is_productive
 
 ALPHABET = b'abc",:[]{}'
 ODD_BYTES = b"\xc3\xa9\xff\x00"
@@ -215,3 +217,11 @@ def _with_calls(draw: st.DrawFn, inner: st.SearchStrategy[Expr]) -> Expr:
 _inner = st.one_of(_leaves, regular)
 structured = st.recursive(_with_calls(_inner), lambda inner: _with_calls(st.one_of(inner, _inner)), max_leaves=3)
 """Expressions with frames, rules and objects."""
+
+
+def is_settled(expr: Expr) -> bool:
+    """Whether the expression holds a text, where that can be found out within the budgets; else False."""
+    try:
+        return is_productive(expr)
+    except TooComplex:
+        return False
