@@ -16,7 +16,7 @@ from speculative.costs import PassCosts
 from speculative.tree import Label
 from tokenizer_align.layout import DEFAULT_LAYOUT
 
-__all__ = ["Acceptance", "DraftPolicy", "Ledger", "policy_of", "prior"]
+__all__ = ["Acceptance", "DraftPolicy", "Ledger", "policy_of", "prior", "set_policy"]
 
 _PRIORS = {"forced": 0.95, "layout": 0.85, "edge": 0.7, "run": 0.85}
 _PRIORS |= {"match2": 0.15, "match3": 0.3, "match4": 0.5, "match5": 0.65, "match6": 0.75}  # longer matches hold longer
@@ -161,3 +161,8 @@ def policy_of(model: Any, device_type: str, dtype: str) -> DraftPolicy:
     if key not in known:
         known[key] = DraftPolicy(device_type, dtype in ("torch.bfloat16", "torch.float16"))
     return known[key]
+
+
+def set_policy(model: Any, device_type: str, dtype: str, policy: DraftPolicy) -> None:
+    """Replace what is known about this model."""
+    _POLICIES.setdefault(model, {})[device_type, dtype] = policy

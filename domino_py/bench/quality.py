@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from domino_py.bench.forced import forced_share
 from domino_py.bench.methods import Setting
 from domino_py.bench.results import Quality
 from domino_py.bench.workloads import Workload
@@ -21,6 +22,7 @@ class Judge:
         self._setting = setting
         self._logprobs: dict[tuple[tuple[int, ...], tuple[int, ...]], float] = {}
         self._constraints: dict[str, Any] = {}
+        self._forced: dict[tuple[str, bytes], float | None] = {}
 
     def judge(self, workload: Workload, prompt_ids: list[int], token_ids: tuple[int, ...]) -> Quality:
         vocabulary = self._setting.vocabulary
@@ -33,16 +35,24 @@ class Judge:
         gap = None
         if canonical is not None:
             gap = 0.0 if canonical == token_ids else self._logprob(prompt_ids, canonical) - logprob
+        matches = self._constraints[workload.name].matches(data)
         return Quality(
             text=text,
             n_tokens=len(token_ids),
             n_bytes=len(data),
-            matches=self._constraints[workload.name].matches(data),
+            matches=matches,
             is_valid=workload.is_valid(text),
             logprob=logprob,
             noncanonical_tokens=None if canonical is None else len(misplaced_tokens(vocabulary, token_ids, canonical)),
             alignment_gap=gap,
+            forced_share=self._forced_share(workload, data) if matches else None,
         )
+
+    def _forced_share(self, workload: Workload, data: bytes) -> float | None:
+        key = (workload.name, data)
+        if key not in self._forced:
+            self._forced[key] = forced_share(self._constraints[workload.name], self._setting.vocabulary, data)
+        return self._forced[key]
 
     def _logprob(self, prompt_ids: list[int], token_ids: tuple[int, ...]) -> float:
         key = (tuple(prompt_ids), token_ids)

@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from domino_py.bench.results import Cell
 
-__all__ = ["Results", "as_json", "as_markdown", "columns_of", "print_results"]
+__all__ = [
+    "Results",
+    "as_json",
+    "as_markdown",
+    "columns_of",
+    "heading",
+    "joined",
+    "print_results",
+    "read_results",
+    "table_line",
+]
 
 HEADS = (
     "method",
@@ -58,6 +68,7 @@ class Results:
     absent: dict[str, str] = field(default_factory=dict)  # peer -> why it was left out
     elapsed_s: float = 0.0
     clock: str = "wall"
+    kind: str = "methods"  # or "drafts": which question was asked
 
 
 def columns_of(cell: Cell, title: str, *, spread: bool = True) -> tuple[str, ...]:
@@ -84,22 +95,26 @@ def columns_of(cell: Cell, title: str, *, spread: bool = True) -> tuple[str, ...
 
 def as_markdown(results: Results) -> str:
     """A document with one table a workload."""
-    lines = [
-        "# domino bench",
-        "",
-        f"{results.model}, {results.dtype}, greedy, {_count(results.n_rounds, 'round')}, {results.clock} time.",
-        "",
-    ]
-    facts = {**results.machine, **results.versions}
-    lines += [", ".join(f"{name} {value}" for name, value in facts.items()) + ".", ""]
+    lines = ["# domino bench", "", *heading(results)]
     lines += [f"* {note}" for note in NOTES]
     lines += [f"* left out: {name}: {reason}" for name, reason in results.absent.items()]
     for name, title in results.workloads.items():
-        lines += ["", f"## {title}", "", _line(HEADS), _line(["---"] + ["--:"] * (len(HEADS) - 1))]
+        lines += ["", f"## {title}", "", table_line(HEADS), table_line(["---"] + ["--:"] * (len(HEADS) - 1))]
         for cell in results.cells:
             if cell.workload == name:
-                lines.append(_line(_row(cell, results)))
+                lines.append(table_line(_row(cell, results)))
     return "\n".join(lines) + "\n"
+
+
+def heading(results: Results) -> list[str]:
+    """Model, rounds, machine and versions, as paragraphs."""
+    facts = {**results.machine, **results.versions}
+    return [
+        f"{results.model}, {results.dtype}, greedy, {_count(results.n_rounds, 'round')}, {results.clock} time.",
+        "",
+        ", ".join(f"{name} {value}" for name, value in facts.items()) + ".",
+        "",
+    ]
 
 
 def as_json(results: Results) -> str:
@@ -111,6 +126,7 @@ def as_json(results: Results) -> str:
             "n_rounds": results.n_rounds,
             "elapsed_s": results.elapsed_s,
             "clock": results.clock,
+            "kind": results.kind,
             "machine": results.machine,
             "versions": results.versions,
             "workloads": results.workloads,
@@ -121,6 +137,37 @@ def as_json(results: Results) -> str:
         indent=2,
         ensure_ascii=False,
     )
+
+
+def read_results(text: str) -> Results:
+    """What `as_json` wrote."""
+    found = json.loads(text)
+    cells = [Cell(**{name: _hashable(value) for name, value in one.items()}) for one in found.pop("cells")]
+    return Results(**found, cells=cells)
+
+
+def joined(parts: Sequence[Results]) -> Results:
+    """Runs of one model on one machine, each with other workloads or methods, as one. Raises ValueError."""
+    first = parts[0]
+    for part in parts:
+        if (part.kind, part.model, part.dtype, part.clock) != (first.kind, first.model, first.dtype, first.clock):
+            raise ValueError("these runs asked other questions, or are of other models, precisions or clocks")
+    return replace(
+        first,
+        workloads={name: title for part in parts for name, title in part.workloads.items()},
+        methods={name: title for part in parts for name, title in part.methods.items()},
+        versions={name: version for part in parts for name, version in part.versions.items()},
+        absent={name: reason for part in parts for name, reason in part.absent.items()},
+        cells=[cell for part in parts for cell in part.cells],
+        elapsed_s=sum(part.elapsed_s for part in parts),
+    )
+
+
+def _hashable(value: Any) -> Any:
+    """Lists as the tuples that they were."""
+    if isinstance(value, dict):
+        return {name: _hashable(one) for name, one in value.items()}
+    return tuple(_hashable(one) for one in value) if isinstance(value, list) else value
 
 
 def print_results(console: Any, results: Results, *, show: bool) -> None:
@@ -161,7 +208,8 @@ def _row(cell: Cell, results: Results) -> Sequence[str]:
     return columns_of(cell, title)
 
 
-def _line(parts: Sequence[str]) -> str:
+def table_line(parts: Sequence[str]) -> str:
+    """A row of a Markdown table."""
     return "| " + " | ".join(part.replace("|", "\\|") for part in parts) + " |"
 
 

@@ -20,6 +20,8 @@ class Run:
     Attributes:
         token_ids: without the end-of-sequence token. forward_passes: calls of the model. mask_s: time spent on masks,
             None where there are none. token_times_s: time from the start to each token, where the method tells.
+        by_source: accepted and drafted tokens by draft source. steps: for each pass of the model the tokens that it ran
+        and the tokens decided, where the method tells. host_s: wall time outside the model's passes.
     """
 
     token_ids: tuple[int, ...]
@@ -29,6 +31,9 @@ class Run:
     n_drafted: int = 0
     n_accepted: int = 0
     token_times_s: tuple[float, ...] = ()
+    by_source: dict[str, tuple[int, int]] = field(default_factory=dict)
+    steps: tuple[tuple[int, int], ...] = ()
+    host_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +43,8 @@ class Quality:
     Attributes:
         matches: whether the library's slow recognizer accepts it. is_valid: whether jsonschema or `re` does.
         logprob: of its tokens under the unconstrained model. noncanonical_tokens, alignment_gap: None where the
-            tokenizer cannot encode the text.
+            tokenizer cannot encode the text. forced_share: of its bytes, those that the constraint determines alone or
+            up to layout (domino_py.bench.forced); None where the text is not legal.
     """
 
     text: str
@@ -49,6 +55,7 @@ class Quality:
     logprob: float
     noncanonical_tokens: int | None
     alignment_gap: float | None
+    forced_share: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +83,9 @@ class Cell:
     """One method on one workload: sums over the prompts; times are medians over the rounds.
 
     `time_ratio` is the time over the time that unconstrained generation takes for the same number of tokens, measured
-    in the same round; `time_ratios` has it for each round and prompt; `decode_ratio` leaves out the prompt's own pass.
+    in the same round; `time_ratios` has it for each round and prompt; `decode_ratio` leaves out the prompt's own pass,
+    `decode_ratios` has its medians by prompt. `by_source`: accepted and drafted tokens by draft source.
+    `forced_shares`, `traces` and `host_s`: by prompt, what `Quality` and `Run` have of them.
     `failure` says why there is nothing.
     """
 
@@ -91,16 +100,21 @@ class Cell:
     time_ratio: float | None = None
     time_ratios: tuple[float, ...] = ()
     decode_ratio: float | None = None
+    decode_ratios: tuple[float, ...] = ()
     elapsed_s: float | None = None
     mask_ms_per_token: float | None = None
     n_drafted: int = 0
     n_accepted: int = 0
+    by_source: dict[str, tuple[int, int]] = field(default_factory=dict)
     perplexity_per_byte: float | None = None
     noncanonical_tokens: int | None = None
     alignment_gap: float | None = None
     prepare_s: float | None = None
     failure: str = ""
     texts: tuple[str, ...] = field(default=(), repr=False)
+    forced_shares: tuple[float | None, ...] = ()
+    traces: tuple[tuple[tuple[int, int], ...], ...] = field(default=(), repr=False)
+    host_s: tuple[float, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -142,16 +156,31 @@ def cell_of(
         time_ratio=median(total.ratio for total in totals),
         time_ratios=tuple(one.ratio for timed in timings for one in timed),
         decode_ratio=median(total.decode_ratio for total in totals),
+        decode_ratios=tuple(median(one.decode_ratio for one in prompt) for prompt in zip(*timings, strict=False)),
         elapsed_s=median(total.elapsed_s for total in totals),
         mask_ms_per_token=1e3 * median(masks) / n_tokens if has_masks and n_tokens else None,
         n_drafted=sum(run.n_drafted for run in first),
         n_accepted=sum(run.n_accepted for run in first),
+        by_source=_added([run.by_source for run in first]),
         perplexity_per_byte=math.exp(min(-logprob / n_bytes, 700.0)) if n_bytes else None,
         noncanonical_tokens=_sum_known([quality.noncanonical_tokens for quality in qualities]),
         alignment_gap=_sum_known([quality.alignment_gap for quality in qualities]),
         prepare_s=prepare_s,
         texts=tuple(quality.text for quality in qualities),
+        forced_shares=tuple(quality.forced_share for quality in qualities),
+        traces=tuple(run.steps for run in first if run.steps),
+        host_s=tuple(median(run.host_s for run in runs) for runs in zip(*rounds, strict=False)),
     )
+
+
+def _added(counts: Sequence[dict[str, tuple[int, int]]]) -> dict[str, tuple[int, int]]:
+    """The sums by source."""
+    total: dict[str, tuple[int, int]] = {}
+    for one in counts:
+        for name, (accepted, drafted) in one.items():
+            so_far = total.get(name, (0, 0))
+            total[name] = (so_far[0] + accepted, so_far[1] + drafted)
+    return total
 
 
 def _sum_known(values: Sequence[Number | None]) -> Number | None:

@@ -9,6 +9,7 @@ the constraint.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -80,14 +81,15 @@ def _refuse(constant: str) -> Any:
     raise ValueError(f"{constant} is not JSON")
 
 
-def workload_named(name: str) -> Workload:
-    """Raises InvalidOption for a name that does not exist."""
+def workload_named(name: str, workloads: Sequence[Workload] | None = None) -> Workload:
+    """One of these workloads, the bench's by default. Raises InvalidOption for a name that does not exist."""
     from tokenizer_align.errors import InvalidOption
 
-    for workload in WORKLOADS:
+    known = WORKLOADS if workloads is None else workloads
+    for workload in known:
         if workload.name == name:
             return workload
-    names = [workload.name for workload in WORKLOADS]
+    names = [workload.name for workload in known]
     raise InvalidOption(name, f"there is no workload {name!r}; there are {', '.join(names)}.", names)
 
 

@@ -21,12 +21,13 @@ Bitmask = npt.NDArray[np.int32]  # int32[ceil(n_rows / 32)]
 
 
 class Processed(ABC):
-    """A method that is transformers' greedy `generate` with one logits processor a text."""
+    """A method that is transformers' greedy `generate` with at most one logits processor a text."""
 
-    def __init__(self, setting: Setting, name: str, title: str) -> None:
+    def __init__(self, setting: Setting, name: str, title: str, options: dict[str, Any] | None = None) -> None:
         self.name = name
         self.title = title
         self.setting = setting
+        self._options = options or {}  # of `generate`, besides those that all methods share
 
     @abstractmethod
     def prepare(self, workload: Workload) -> None:
@@ -57,6 +58,7 @@ class Processed(ABC):
                 repetition_penalty=1.0,
                 eos_token_id=ends or None,
                 pad_token_id=ends[0] if ends else 0,
+                **self._options,
             )
             elapsed = clock() - started
         tokens = output[0, len(prompt_ids) :].tolist()
