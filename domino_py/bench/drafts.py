@@ -114,7 +114,10 @@ class Drafting:
             n_drafted=sum(numbers.drafted.values()),
             n_accepted=sum(numbers.accepted.values()),
             by_source={name: (numbers.accepted.get(name, 0), n) for name, n in numbers.drafted.items()},
-            steps=tuple((n_run, n_decided) for n_run, n_decided in steps),
+            steps=tuple(
+                (n_head, n_run - n_head, n_decided)
+                for n_head, (n_run, n_decided) in zip([len(prompt_ids), *[1] * len(steps)], steps, strict=False)
+            ),
             host_s=numbers.total_s - numbers.model_s,
         )
 

@@ -20,8 +20,8 @@ class Run:
     Attributes:
         token_ids: without the end-of-sequence token. forward_passes: calls of the model. mask_s: time spent on masks,
             None where there are none. token_times_s: time from the start to each token, where the method tells.
-        by_source: accepted and drafted tokens by draft source. steps: for each pass of the model the tokens that it ran
-        and the tokens decided, where the method tells. host_s: wall time outside the model's passes.
+        by_source: accepted and drafted tokens by draft source. steps: for each pass of the model the undrafted tokens that
+        it ran (of the first pass the prompt's), the drafted ones, and those decided, where the method tells. host_s: wall time outside the model's passes.
     """
 
     token_ids: tuple[int, ...]
@@ -32,7 +32,7 @@ class Run:
     n_accepted: int = 0
     token_times_s: tuple[float, ...] = ()
     by_source: dict[str, tuple[int, int]] = field(default_factory=dict)
-    steps: tuple[tuple[int, int], ...] = ()
+    steps: tuple[tuple[int, int, int], ...] = ()
     host_s: float = 0.0
 
 
@@ -113,7 +113,7 @@ class Cell:
     failure: str = ""
     texts: tuple[str, ...] = field(default=(), repr=False)
     forced_shares: tuple[float | None, ...] = ()
-    traces: tuple[tuple[tuple[int, int], ...], ...] = field(default=(), repr=False)
+    traces: tuple[tuple[tuple[int, int, int], ...], ...] = field(default=(), repr=False)
     host_s: tuple[float, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
