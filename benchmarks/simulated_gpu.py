@@ -6,17 +6,16 @@
 Nothing here ran on a GPU. The passes are real: how many tokens each verified and how many it decided, as recorded with
 the small model of the bench (rows "as wide as on an accelerator", whose drafts are sized for nearly flat pass costs).
 What such passes would cost is reckoned by a roofline: a pass reads all weights and the keys and values of its context
-once, or computes two operations a weight and token, whichever takes longer, and a fixed overhead; so its cost is flat up
-to a hundred tokens or more. A large model would agree with other drafts than the small one did.
+once, or computes two operations a weight and token, whichever takes longer, and a fixed overhead; so its cost is flat
+up to a hundred tokens or more. A large model would agree with other drafts than the small one did.
 
-Host time is what this machine needed outside the passes (drafts, masks, choices), put behind each other with the passes,
-though on a GPU much of it goes on beside them; unconstrained decoding is given none.
+Host time is what this machine needed outside the passes (drafts, masks, choices), added to that of the passes, though
+on a GPU much of it goes on beside them; unconstrained decoding is given none.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -81,7 +80,7 @@ def plain_s(machine: Machine, trace: Trace) -> float:
 
 
 def rows_of(results: Results, machine: Machine) -> list[tuple[str, ...]]:
-    """By workload: tokens, passes, tokens a pass, drafted tokens a pass, simulated speed-up without and with host time."""
+    """By workload and use: tokens, passes, tokens and drafted tokens a pass, speed-up without and with host time."""
     rows = []
     for cell in results.cells:
         if not cell.method.startswith(FLAT) or not cell.traces:

@@ -20,8 +20,9 @@ class Run:
     Attributes:
         token_ids: without the end-of-sequence token. forward_passes: calls of the model. mask_s: time spent on masks,
             None where there are none. token_times_s: time from the start to each token, where the method tells.
-        by_source: accepted and drafted tokens by draft source. steps: for each pass of the model the undrafted tokens that
-        it ran (of the first pass the prompt's), the drafted ones, and those decided, where the method tells. host_s: wall time outside the model's passes.
+        by_source: accepted and drafted tokens by draft source. steps: for each pass of the model the undrafted tokens
+            that it ran (of the first pass the prompt's), the drafted ones, and those decided, where the method tells.
+        host_s: wall time outside the model's passes, where the method tells.
     """
 
     token_ids: tuple[int, ...]
