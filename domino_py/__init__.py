@@ -35,13 +35,20 @@ if TYPE_CHECKING:
     from domino_py.default_model import load_default as load_default
     from domino_py.extraction import FailedRecord as FailedRecord
     from domino_py.extraction import extract as extract
-    from domino_py.generation import GenerationResult as GenerationResult
     from domino_py.generation import generate as generate
     from domino_py.inspection import Inspection as Inspection
     from domino_py.inspection import inspect as inspect
+    from domino_py.partial_json import NOTHING as NOTHING
     from domino_py.records import RecordError as RecordError
     from domino_py.report import Intervention as Intervention
     from domino_py.report import Report as Report
+    from domino_py.results import GenerationResult as GenerationResult
+    from domino_py.streaming import Stream as Stream
+    from domino_py.streaming import StreamPart as StreamPart
+    from domino_py.streaming import aextract as aextract
+    from domino_py.streaming import agenerate as agenerate
+    from domino_py.streaming import astream as astream
+    from domino_py.streaming import stream as stream
     from domino_py.tool_calls import ToolCall as ToolCall
     from tokenizer_align.compiled import Compiled as Compiled
     from tokenizer_align.errors import BudgetTooSmall as BudgetTooSmall
@@ -70,7 +77,7 @@ _HOMES = {
     "DominoError": "tokenizer_align.errors",
     "EmptyLanguage": "tokenizer_align.errors",
     "FailedRecord": "domino_py.extraction",
-    "GenerationResult": "domino_py.generation",
+    "GenerationResult": "domino_py.results",
     "GrammarError": "tokenizer_align.errors",
     "IllegalToken": "tokenizer_align.errors",
     "Inspection": "domino_py.inspection",
@@ -78,19 +85,25 @@ _HOMES = {
     "InvalidOption": "tokenizer_align.errors",
     "Matcher": "tokenizer_align.matcher",
     "MissingPackage": "tokenizer_align.errors",
+    "NOTHING": "domino_py.partial_json",
     "Problem": "tokenizer_align.errors",
     "RecordError": "domino_py.records",
     "RegexError": "tokenizer_align.errors",
     "Region": "domino_py.constraints.regions",
     "Report": "domino_py.report",
     "Selected": "domino_py.constraints.select",
+    "Stream": "domino_py.streaming",
+    "StreamPart": "domino_py.streaming",
     "TemplateError": "tokenizer_align.errors",
     "TooComplex": "tokenizer_align.errors",
     "ToolCall": "domino_py.tool_calls",
     "UnsupportedSchema": "tokenizer_align.errors",
     "Vocabulary": "tokenizer_align.vocabulary",
     "VocabularyError": "tokenizer_align.errors",
+    "aextract": "domino_py.streaming",
     "after": "domino_py.constraints.regions",
+    "agenerate": "domino_py.streaming",
+    "astream": "domino_py.streaming",
     "check": "domino_py.constraints.check",
     "choice": "domino_py.constraints.choice",
     "compile": "domino_py.compilation",
@@ -106,6 +119,7 @@ _HOMES = {
     "regex": "domino_py.constraints.regex",
     "repeat": "domino_py.constraints.combine",
     "select": "domino_py.constraints.select",
+    "stream": "domino_py.streaming",
     "template": "domino_py.constraints.template",
     "think": "domino_py.constraints.think",
     "token": "domino_py.constraints.tokens",

@@ -16,11 +16,12 @@ from domino_py.arguments import as_constraint, check_model
 from domino_py.assistant import check_assistant
 from domino_py.compilation import check_tokenization
 from domino_py.extraction_prompt import ExtractionPrompt
-from domino_py.generation import GenerationResult, PreparedRow, prepare_row, run_rows
-from domino_py.options import Options, resolve_options
+from domino_py.options import Options, resolve_options, split_options
 from domino_py.progress import Progress, progress_bar
 from domino_py.records import Record, RecordError, RecordLog, as_records, read_json, write_json
 from domino_py.report import Report
+from domino_py.results import GenerationResult
+from domino_py.running import PreparedRow, prepare_row, run_rows
 from tokenizer_align.errors import DominoError, InvalidOption
 from tokenizer_align.vocabulary import Vocabulary
 
@@ -43,7 +44,6 @@ _DECIDING = (  # the options that can change an answer; the others change its sp
     "heal_prompt",
     "max_new_tokens",
 )
-_CALL_OPTIONS = ("max_new_tokens", "speculate", "tokenization", "heal_prompt", "seed", "measure")
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +132,7 @@ class Extractor:
         constraint = as_constraint(type, "type")
         if constraint is None:
             raise InvalidOption("type", "extract needs a type, a schema or a constraint, not None.")
-        call = {name: options.pop(name) for name in _CALL_OPTIONS if name in options}
+        call, options = split_options(options)
         self.options: Options = resolve_options(
             options, getattr(model, "generation_config", None), default_max_new_tokens=512, **call
         )

@@ -55,19 +55,8 @@ _RULES: dict[str, _Rule] = {
 _END_IDS = "eos_token_id"
 _ASSISTANT = ("assistant_model", "assistant_tokenizer")
 KNOWN_OPTIONS = (*_RULES, _END_IDS, *_ASSISTANT)
-CALL_OPTIONS = (
-    *(
-        "max_new_tokens",
-        "speculate",
-        "tokenization",
-        "heal_prompt",
-        "seed",
-        "measure",
-        "progress",
-        "constraint",
-        "prompt",
-    ),
-)
+RESOLVED = ("max_new_tokens", "speculate", "tokenization", "heal_prompt", "seed", "measure")  # named by `generate`
+CALL_OPTIONS = (*RESOLVED, "progress", "constraint", "prompt")
 
 # Arguments of transformers' generate that are no options of GenerationConfig.
 _ARGUMENTS_OF_GENERATE = frozenset(
@@ -177,7 +166,7 @@ def resolve_options(
     idle = [name for name, rule in _RULES.items() if rule.sampling_only and given.get(name) is not None]
     if idle and not values["do_sample"]:
         message = f"{', '.join(idle)} has no effect without do_sample=True"
-        warnings.warn(message, UserWarning, stacklevel=3)
+        warnings.warn(message, UserWarning, stacklevel=4)
         notes.append(message)
     notes.extend(_not_applied(generation_config))
     if not isinstance(speculate, bool) and speculate != "auto":
@@ -202,6 +191,12 @@ def resolve_options(
         assistant_model=given.get("assistant_model"),
         assistant_tokenizer=given.get("assistant_tokenizer"),
     )
+
+
+def split_options(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What `resolve_options` takes by name, and the generation options."""
+    named = {name: value for name, value in options.items() if name in RESOLVED}
+    return named, {name: value for name, value in options.items() if name not in RESOLVED}
 
 
 def _refuse_unknown(name: str) -> None:

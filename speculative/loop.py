@@ -9,7 +9,8 @@ are made and nothing else (law 4 of DESIGN.md). Nothing is run after the last de
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,7 @@ from speculative.statistics import RowResult
 from speculative.tree_passes import takes_trees
 from tokenizer_align.errors import VocabularyError
 
-__all__ = ["DecodeOptions", "RowRequest", "RowResult", "decode", "score"]
+__all__ = ["DecodeOptions", "NewTokens", "RowRequest", "RowResult", "decode", "decode_passes", "score"]
 
 OnTokens = Callable[[int, list[int]], object]
 OnFinish = Callable[[int, RowResult], object]
@@ -36,6 +37,15 @@ _DEFAULT_OPTIONS = DecodeOptions()
 # Passes of different width differ by this much in the best score's lead (ENGINES: 1e-4 in float32; in bfloat16 choices
 # flipped at leads up to 0.25).
 _NEAR_TIE = {"torch.float32": 2e-4, "torch.float64": 1e-9, "torch.bfloat16": 0.5, "torch.float16": 0.0625}
+
+
+@dataclass(frozen=True, slots=True)
+class NewTokens:
+    """What one pass decided for one row: its index, the token ids (without the end), the result if it is finished."""
+
+    index: int
+    token_ids: tuple[int, ...]
+    result: RowResult | None = None
 
 
 def decode(
@@ -56,6 +66,29 @@ def decode(
     Raises:
         BudgetTooSmall, VocabularyError, DominoError: before any pass, where a request cannot be met.
     """
+    results: dict[int, RowResult] = {}
+    for news in decode_passes(model, vocabulary, rows, options):
+        for new in news:
+            if on_tokens is not None and new.token_ids:
+                on_tokens(new.index, list(new.token_ids))
+            if new.result is not None:
+                results[new.index] = new.result
+                if on_finish is not None:
+                    on_finish(new.index, new.result)
+    return [results[index] for index in range(len(rows))]
+
+
+def decode_passes(
+    model: Any,
+    vocabulary: VocabularyLike,
+    rows: Sequence[RowRequest],
+    options: DecodeOptions = _DEFAULT_OPTIONS,
+) -> Iterator[list[NewTokens]]:
+    """The same, one pass at a time: what it decided for the rows that ran in it.
+
+    Rows that have nothing to write come first. The model rests between passes, and gradients are as the caller has
+    them there; who stops early closes the iterator. Raises as `decode` does, when the first pass is asked for.
+    """
     runner = CausalModel(model)
     runner.check_rows(vocabulary.n_rows)
     policy = policy_of(model, runner.device.type, str(runner.dtype))
@@ -67,15 +100,14 @@ def decode(
         can_drop=runner.plan.can_drop,
         takes_trees=lambda: takes_trees(runner, policy),
     )
-    batch = _Batches(runner, vocabulary, options, planner, policy, on_tokens, on_finish)
+    batch = _Batches(runner, vocabulary, options, planner, policy)
+    idle = [NewTokens(row.index, (), _result(row)) for row in states if row.finish is not None]
+    if idle:
+        yield idle
+    running = [row for row in states if row.finish is None]
     with runner.ready():
-        running = [row for row in states if row.finish is None]
-        if runner.can_batch:
-            batch.run(running)
-        else:
-            for row in running:
-                batch.run([row])
-    return [_result(row) for row in states]
+        for together in [running] if runner.can_batch else [[row] for row in running]:
+            yield from batch.run(together)
 
 
 class _Batches:
@@ -88,45 +120,51 @@ class _Batches:
         options: DecodeOptions,
         planner: DraftPlanner,
         policy: DraftPolicy,
-        on_tokens: OnTokens | None,
-        on_finish: OnFinish | None,
     ) -> None:
         self._runner, self._vocabulary, self._planner, self._policy = runner, vocabulary, planner, policy
-        self._on_tokens, self._on_finish = on_tokens, on_finish
         # Sampling and penalties need every score; greedy decoding on an accelerator mostly needs the best one.
         self._reads_all = runner.device.type == "cpu" or options.do_sample or options.penalizes
         self._near_tie: float | None = None
         if options.exact and runner.plan.can_drop:
             self._near_tie = _NEAR_TIE.get(str(runner.dtype), 2e-4) / (options.temperature if options.do_sample else 1)
 
-    def run(self, rows: list[Row]) -> None:
-        """Run rows together until all are finished; finished ones leave the batch."""
-        import torch
-
+    def run(self, rows: list[Row]) -> Iterator[list[NewTokens]]:
+        """Run rows together until all are finished, a pass at a time; finished ones leave the batch."""
         cache = self._runner.new_cache()
         columns = Columns(len(rows))
         is_prompt = True
         while rows:
             started = time.perf_counter()
-            self._planner.plan(rows, columns.width)
-            kept = self._pass(rows, columns, cache, is_prompt)
+            lengths = [len(row.output) for row in rows]
+            with self._runner.inference():
+                going = self._step(rows, columns, cache, is_prompt)
             is_prompt = False
-            self._planner.learn(rows)
-            going = [index for index, row in enumerate(rows) if row.finish is None]
-            n_dropped = columns.settle(kept)
-            if going:
-                drop_last(cache, n_dropped)
-                if len(going) < len(rows):
-                    chosen = np.array(going, dtype=np.int64)
-                    columns.select(chosen)
-                    select_rows(cache, torch.from_numpy(chosen))
-                self._repack(columns, cache)
             elapsed = time.perf_counter() - started
             for row in rows:
                 row.statistics.total_s += elapsed / len(rows)
-                if row.finish is not None and self._on_finish is not None:
-                    self._on_finish(row.index, _result(row))
+            yield [
+                NewTokens(row.index, tuple(row.output[n:]), None if row.finish is None else _result(row))
+                for row, n in zip(rows, lengths, strict=True)
+            ]
             rows = [rows[index] for index in going]
+
+    def _step(self, rows: list[Row], columns: Columns, cache: Any, is_prompt: bool) -> list[int]:
+        """Plan, run and settle one pass; return which rows go on."""
+        import torch
+
+        self._planner.plan(rows, columns.width)
+        kept = self._pass(rows, columns, cache, is_prompt)
+        self._planner.learn(rows)
+        going = [index for index, row in enumerate(rows) if row.finish is None]
+        n_dropped = columns.settle(kept)
+        if going:
+            drop_last(cache, n_dropped)
+            if len(going) < len(rows):
+                chosen = np.array(going, dtype=np.int64)
+                columns.select(chosen)
+                select_rows(cache, torch.from_numpy(chosen))
+            self._repack(columns, cache)
+        return going
 
     def _pass(self, rows: list[Row], columns: Columns, cache: Any, is_prompt: bool) -> list[tuple[int, ...] | None]:
         """Run one pass and decide; return which drafted tokens of each row stay in the cache."""
@@ -149,11 +187,8 @@ class _Batches:
         for index, row in enumerate(rows):
             row.statistics.forward_passes += 1
             row.statistics.model_s += elapsed / len(rows)
-            n_before = len(row.output)
             is_single = block.input_ids.shape[1] == 1
             kept.append(row.verify(logits, index, None if is_single else self._near_tie))
-            if self._on_tokens is not None and len(row.output) > n_before:
-                self._on_tokens(row.index, row.output[n_before:])
         return kept
 
     def _repack(self, columns: Columns, cache: Any) -> None:

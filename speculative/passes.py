@@ -76,18 +76,21 @@ class CausalModel:
 
     @contextlib.contextmanager
     def ready(self) -> Iterator[None]:
-        """Run without gradients and without dropout; the model is left as it was."""
-        import torch
-
+        """Run without dropout; the model is left as it was."""
         was_training = bool(self.model.training)
         if was_training:
             self.model.eval()
         try:
-            with torch.inference_mode():
-                yield
+            yield
         finally:
             if was_training:
                 self.model.train()
+
+    def inference(self) -> Any:
+        """A context without gradients, for one pass."""
+        import torch
+
+        return torch.inference_mode()
 
 
 def _parameters(model: Any) -> frozenset[str]:

@@ -36,7 +36,7 @@ def score(
     columns = Columns(1)
     history = History(prompt_ids)
     head, found = list(prompt_ids), []
-    with runner.ready():
+    with runner.ready(), runner.inference():
         for start in range(0, len(ids), _CHUNK):
             piece = list(ids[start : start + _CHUNK])
             block = columns.block([head], [piece[:-1]])

@@ -37,7 +37,7 @@ def _obeys_masks(runner: CausalModel) -> bool:
     if implementation not in _TAKING or not runner.can_batch:
         return False
     try:
-        with runner.ready():
+        with runner.ready(), runner.inference():
             tree = _logits(runner, [1, 2], [3, 4, 5], [-1, 0, -1])
             first = _logits(runner, [1, 2], [3, 4], None)
             second = _logits(runner, [1, 2], [5], None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from domino_py.constraints.base import Constraint
 from domino_py.constraints.template import parts_of
-from domino_py.generation import GenerationResult
+from domino_py.results import GenerationResult
 from tokenizer_align.splits import split
 from tokenizer_align.vocabulary import Vocabulary
 

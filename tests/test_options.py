@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 from transformers import GenerationConfig
 
 import domino_py as domino
-from domino_py.options import resolve_options
+from domino_py.options import CALL_OPTIONS, KNOWN_OPTIONS, resolve_options
 from tokenizer_align.errors import InvalidOption
 
 
@@ -177,3 +180,10 @@ def test_options_of_extract_say_what_to_use_instead() -> None:
 def test_compile_names_the_nearest_option() -> None:
     with pytest.raises(InvalidOption, match="tokenization"):
         domino.compile(domino.choice(["a"]), None, tokenisation="any")  # type: ignore[call-arg]
+
+
+def test_every_option_stands_in_the_documentation() -> None:
+    page = (Path(__file__).parent.parent / "docs" / "options.md").read_text(encoding="utf-8")
+    rows = set(re.findall(r"^\| `(\w+)` \|", page, re.M))
+    known = {*KNOWN_OPTIONS, *CALL_OPTIONS, *inspect.signature(domino.extract).parameters}
+    assert known - {"model", "tokenizer", "text", "type", "options"} == rows

@@ -16,8 +16,9 @@ from domino_py.bench.results import Run
 from domino_py.bench.workloads import Workload
 from domino_py.compilation import compiled_for
 from domino_py.constraints.base import Constraint
-from domino_py.generation import GenerationResult, generate
+from domino_py.generation import generate
 from domino_py.prompts import prompts_to_ids
+from domino_py.results import GenerationResult
 from speculative.drafts.memory import DraftMemory, memory_of, set_memory
 from speculative.loop import DecodeOptions, RowRequest, decode
 from tokenizer_align.compiled import Compiled

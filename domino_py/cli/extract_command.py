@@ -35,6 +35,7 @@ def extract(
     top_p: opt.TopP = None,
     top_k: opt.TopK = None,
     seed: opt.Seed = None,
+    tokenization: opt.Tokenization = "aligned",
     model: opt.Model = None,
     dtype: opt.Dtype = "auto",
     device: opt.Device = "cpu",
@@ -50,7 +51,7 @@ def extract(
         raise RecordError(f"--out {out} is the input itself; name another file.")
     wanted = load_schema(schema)
     records = list(read_records(source, text_field=text_field, id_field=id_field))
-    settings = opt.sampling_options(sample, temperature, top_p, top_k, seed)
+    settings = opt.sampling_options(sample, temperature, top_p, top_k, seed) | {"tokenization": tokenization}
     loaded, tokenizer = load_model(model, dtype, device)
     extractor = Extractor(
         loaded, tokenizer, wanted, instructions, batch_size=batch_size, max_new_tokens=max_new_tokens, **settings

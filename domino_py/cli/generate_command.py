@@ -38,6 +38,8 @@ def generate(
     top_p: opt.TopP = None,
     top_k: opt.TopK = None,
     seed: opt.Seed = None,
+    tokenization: opt.Tokenization = "aligned",
+    stream: Annotated[bool, typer.Option("--stream/--whole", help="Print the text as it is written.")] = False,
     model: opt.Model = None,
     dtype: opt.Dtype = "auto",
     device: opt.Device = "cpu",
@@ -54,8 +56,16 @@ def generate(
     text = sys.stdin.read() if prompt == "-" else prompt
     loaded, tokenizer = load_model(model, dtype, device)
     asked: Any = [{"role": "user", "content": text}] if chat or tools is not None else text
-    result = domino.generate(loaded, tokenizer, asked, constraint, max_new_tokens=max_new_tokens, **settings)
-    typer.echo(result.text)
+    options = {"max_new_tokens": max_new_tokens, "tokenization": tokenization, **settings}
+    if stream:
+        parts = domino.stream(loaded, tokenizer, asked, constraint, **options)
+        for part in parts:
+            typer.echo(part.text, nl=False)
+        typer.echo()
+        result = parts.result
+    else:
+        result = domino.generate(loaded, tokenizer, asked, constraint, **options)
+        typer.echo(result.text)
     if report:
         Console(stderr=True).print(result.report)
 

@@ -19,6 +19,10 @@ Temperature = Annotated[float | None, typer.Option(help="With --sample: above 1 
 TopP = Annotated[float | None, typer.Option(help="With --sample: keep the likeliest tokens that make up this share.")]
 TopK = Annotated[int | None, typer.Option(help="With --sample: keep this many of the likeliest tokens; 0 is all.")]
 Seed = Annotated[int | None, typer.Option(help="With --sample: the same seed gives the same text.")]
+Tokenization = Annotated[
+    str,
+    typer.Option(help="The law of the output's tokens: aligned, canonical or any (docs/canonicality.md)."),
+]
 ShowReport = Annotated[bool, typer.Option("--report/--no-report", help="Print the report to stderr.")]
 Schema = Annotated[
     str | None,

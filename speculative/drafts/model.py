@@ -92,7 +92,7 @@ class ModelDrafts:
             legal = LegalSet(context.matcher, self._vocabulary, context.end_ids)
         chain = _Chain(context, legal, self._options)
         try:
-            with self._runner.ready():
+            with self._runner.ready(), self._runner.inference():
                 self._follow(chain, past, limit)
         except DeadEnd:  # the chain so far stands; the model itself will say whether it ever comes there
             pass
