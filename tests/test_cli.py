@@ -94,6 +94,11 @@ def test_generate_obeys_its_constraint(model_folder: str) -> None:
     assert "projection tax" in chat.stderr
 
 
+def test_generate_prints_as_it_goes(model_folder: str) -> None:
+    call = ("generate", "x", "--regex", "[0-9]{4}", "-m", model_folder, "--tokenization", "canonical")
+    assert invoke(*call, "--stream").stdout == invoke(*call).stdout
+
+
 def test_generate_takes_one_constraint(model_folder: str) -> None:
     with pytest.raises(DominoError, match="--regex and --json were given"):
         invoke("generate", "x", "--regex", "a", "--json", "-m", model_folder)
