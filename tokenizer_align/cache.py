@@ -157,4 +157,4 @@ def _unpack(stored: bytes) -> Arrays:
 
 
 # Raise the version whenever a reader comes to other bytes or rules than before.
-vocabulary_cache = ArrayCache("vocabularies", version=4)
+vocabulary_cache = ArrayCache("vocabularies", version=5)

@@ -26,7 +26,7 @@ from tokenizer_align.tokenizers.gguf import load_gguf_tokenizer
 from tokenizer_align.vocabulary import Vocabulary
 
 SLOW = bool(os.environ.get("DOMINO_SLOW"))
-NAMES = ("smollm2", "gemma3", "qwen3.6", "tekken", "llama3") if SLOW else ("smollm2",)
+NAMES = ("smollm2", "gemma3", "qwen3.6", "tekken", "llama3", "mon") if SLOW else ("smollm2", "mon")
 N_LANGUAGES = 1000 if SLOW else 20
 N_WALKS = 2000 if SLOW else 15
 TABLES = json.loads((Path(__file__).parent.parent / "cases" / "exact_tables.json").read_text())
@@ -138,6 +138,22 @@ def test_random_walks_have_no_dead_end(law: str, layout: str) -> None:
         if law == "canonical":
             assert vocabulary.encode is not None
             assert vocabulary.encode(matcher.text_bytes().decode()) == ids
+
+
+@pytest.mark.parametrize("law", ["canonical", "aligned"])
+def test_random_walks_with_a_unigram_tokenizer_have_no_dead_end(law: str) -> None:
+    vocabulary = real_vocabulary("mon")
+    constraint = domino.json_schema(SCHEMA, whitespace="compact")
+    compiled = compile_expression(constraint.expression, vocabulary, law)
+    rng, normalize, n_compared = random.Random(3), vocabulary.encode.normalize, 0  # type: ignore[union-attr]
+    for _ in range(N_WALKS // 4):
+        matcher = compiled.matcher()
+        ids, text = walk(matcher, rng, 24), matcher.text_bytes().decode()
+        assert matcher.is_complete() and matcher.given_up_at is None and constraint.matches(text)
+        if law == "canonical" and normalize(text) == text:
+            assert vocabulary.encode is not None and vocabulary.encode(text) == ids
+            n_compared += 1
+    assert n_compared or law == "aligned"
 
 
 @pytest.mark.parametrize("law", ["canonical", "aligned"])

@@ -7,23 +7,32 @@ goes on to the steps of the pre-tokenizer.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from itertools import groupby
 
 from tokenizer_align.canonical.guessing import guess_splits
-from tokenizer_align.canonical.split_nodes import Alternatives, Characters, Node, Sequence
+from tokenizer_align.canonical.split_nodes import Alternatives, Behind, Characters, Look, Node, Sequence
 from tokenizer_align.canonical.split_programs import Program, compile_program
 from tokenizer_align.canonical.transducers import Transducer, explore
 
-__all__ = ["INSIDE", "WHOLE", "added_program", "split_at_added"]
+__all__ = ["INSIDE", "WHOLE", "WORD", "added_program", "split_at_added"]
 
 INSIDE, WHOLE = 1, 2  # tags of states
 _GAP = 0
+WORD = "word"  # names the set of the characters that words are made of
 
 
-def added_program(contents: Iterable[str]) -> Program:
-    """The program that matches any of the contents, longer ones first; sets are named by their one character."""
-    return compile_program(_trie(sorted(set(contents)), 0))
+def added_program(contents: Iterable[str], alone: Collection[str] = ()) -> Program:
+    """The program that matches any of the contents, longer ones first; sets are named by their one character.
+
+    `alone`: those that are matched only where no word goes on beside them; they overlap no others.
+    """
+    before, behind = Behind((WORD,), at_start=False, negated=True), Look(Characters(WORD), negated=True)
+    ways: list[Node] = [Sequence((before, *map(Characters, content), behind)) for content in sorted(alone)]
+    others = sorted({*contents} - {*alone})
+    if others:
+        ways.append(_trie(others, 0))
+    return compile_program(Alternatives(tuple(ways)))
 
 
 def _trie(words: list[str], depth: int) -> Node:

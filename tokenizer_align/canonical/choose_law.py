@@ -1,7 +1,7 @@
 """Which law of tokenization a vocabulary can be held to, and the tables for it, made once an engine.
 
-The laws need the tokenizer's own rules. Where those are unknown, or not a matter of pairs (Unigram), "aligned" gives
-way to "any" and says why; "canonical" is refused.
+The laws need the tokenizer's own rules. Where those are unknown, or nothing bounds how far ahead they look, "aligned"
+gives way to "any" and says why; "canonical" is refused.
 """
 
 from __future__ import annotations
@@ -20,8 +20,11 @@ from .forced_tokens import may_force
 from .laws import AlignedCompiled, CanonicalCompiled
 from .pairs import Pairs
 from .pre_tokens import PreTokens, spelled_contents
+from .rules import TokenizationRules
 from .survival import Survival
 from .token_paths import TokenPaths
+from .unigram_endings import Endings
+from .unigram_laws import UnigramCanonicalCompiled, UnigramSurvival
 
 TOKENIZATIONS = ("any", "aligned", "canonical")
 
@@ -42,14 +45,14 @@ def _why_not(vocabulary: Vocabulary) -> str | None:
     rules = vocabulary.rules
     if rules is None:
         return "how its tokenizer splits and merges text is not known"
-    if rules.family == "unigram":
-        return "a Unigram tokenizer's choice of tokens does not follow from pairs of them"
     if not vocabulary.is_atomic:
         return "some byte of its tokens is no token by itself"
     try:
-        PreTokens.for_rules(rules, vocabulary.token_bytes)
+        pre_tokens = PreTokens.for_rules(rules, vocabulary.token_bytes)
     except VocabularyError as error:
         return str(error)
+    if rules.family == "unigram" and not pre_tokens.may_cut:
+        return "its Unigram model reads every text as one piece, so that no place of a text settles what follows"
     return None
 
 
@@ -60,7 +63,10 @@ def survival_for(engine: Engine, may_force: bool = False) -> Survival:
         made: dict[bool, Survival] = engine.survivals
         if may_force not in made:
             rules = _rules_for(engine.vocabulary)
-            made[may_force] = Survival(engine, rules.paths, rules.pairs, may_force)
+            if isinstance(rules.pairs, Pairs):
+                made[may_force] = Survival(engine, rules.paths, rules.pairs, may_force)
+            else:
+                made[may_force] = UnigramSurvival(engine, rules.paths, rules.pairs, may_force)
             made[may_force].kept_with = rules
         return made[may_force]
 
@@ -71,9 +77,15 @@ class _Rules:
     def __init__(self, vocabulary: Vocabulary) -> None:
         rules = vocabulary.rules
         assert rules is not None
-        self.pairs = Pairs(rules, vocabulary.token_bytes, vocabulary.n_rows)
+        self.pairs = _pairs_for(vocabulary, rules)
         pre_tokens = PreTokens.for_rules(rules, vocabulary.token_bytes)
         self.paths = TokenPaths(pre_tokens, vocabulary.trie, vocabulary.token_bytes, self.pairs.never)
+
+
+def _pairs_for(vocabulary: Vocabulary, rules: TokenizationRules) -> Pairs | Endings:
+    if rules.family == "unigram":
+        return Endings(rules, vocabulary.token_bytes, vocabulary.trie, vocabulary.n_rows)
+    return Pairs(rules, vocabulary.token_bytes, vocabulary.n_rows)
 
 
 def _rules_for(vocabulary: Vocabulary) -> _Rules:
@@ -110,8 +122,9 @@ def compile_under_law(expr: Expr, vocabulary: Vocabulary, tokenization: str, mar
         compiled.law_note = f'{vocabulary.name} allows only tokenization="any": {reason}'
         return compiled
     engine = engine_for(vocabulary, kind)
-    law = AlignedCompiled if tokenization == "aligned" else CanonicalCompiled
     assert vocabulary.rules is not None
+    canonical = UnigramCanonicalCompiled if vocabulary.rules.family == "unigram" else CanonicalCompiled
+    law = AlignedCompiled if tokenization == "aligned" else canonical
     with engine.lock:
         read = engine.project(expr) if marked else expr
     return law(expr, vocabulary, engine, survival_for(engine, may_force(read, spelled_contents(vocabulary.rules))))

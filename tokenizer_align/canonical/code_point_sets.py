@@ -47,8 +47,8 @@ def engine_version(engine: Engine) -> str:
 
 @cache
 def members(engine: Engine, name: str) -> Flags:
-    """bool[0x110000]: the code points that a set holds, as a text of the engine's dialect ("digits", "punctuation" and
-    "alphabet" name what the tokenizers library has no pattern for).
+    """bool[0x110000]: the code points that a set holds, as a text of the engine's dialect ("digits",
+    "punctuation", "word" and "blank" name what the tokenizers library has no pattern for, or none in the same dialect).
 
     Raises:
         VocabularyError: the engine does not know the set, or it holds sequences of code points.
@@ -78,6 +78,8 @@ def _ask_tokenizers(name: str) -> Flags:
         for _, (start, stop) in pieces[::2]:  # members and others in turn
             flags[start:stop] = True
         return flags[1:]
+    if name in ("word", "blank"):
+        return _words_and_blanks()[name]
     # Where the mark stands for itself, another one tells.
     mark, other = "\x01", "\x02"
     replaced = str(normalizers.Replace(Regex(name), mark).normalize_str(_asked_text()))
@@ -86,6 +88,20 @@ def _ask_tokenizers(name: str) -> Flags:
     changed: Flags = _code_points(replaced) != _asked()
     changed[ord(mark)] = str(normalizers.Replace(Regex(name), other).normalize_str(mark)) == other
     return changed
+
+
+@cache
+def _words_and_blanks() -> dict[str, Flags]:
+    """The library's own \\w and \\s, which tell where words and blanks beside added tokens are."""
+    from tokenizers import pre_tokenizers
+
+    splitter = pre_tokenizers.Whitespace()  # runs of \\w, and of what is neither \\w nor \\s
+    text = _asked_text()
+    word, blank = np.zeros(len(text), np.bool_), np.ones(len(text), np.bool_)
+    for piece, (start, stop) in splitter.pre_tokenize_str(text):
+        blank[start:stop] = False
+        word[start:stop] = len(splitter.pre_tokenize_str("a" + piece[0])) == 1
+    return {"word": word, "blank": blank}
 
 
 def _ask_tiktoken(name: str) -> Flags:

@@ -84,7 +84,7 @@ class CanonicalJudge:
         if state.spelling:
             return False
         ends = self.pre_tokens.ends
-        return any(ends[p] and (self._unigram is None or self._unigram.is_best(word)) for p, word in state.heads)
+        return any(ends[p] and (self._unigram is None or self._is_best(word)) for p, word in state.heads)
 
     def is_canonical(self, ids: Sequence[int], context: Sequence[int] = ()) -> bool:
         """Whether encoding the whole text of `ids`, after that of `context`, gives `ids`.
@@ -126,10 +126,16 @@ class CanonicalJudge:
         if self._unigram is not None:
             if not bit:
                 return (*word, token)
-            return (token,) if not word or self._unigram.is_best(word) else None
+            return (token,) if not word or self._is_best(word) else None
         if self.pairs is None or (not bit and word and self.pairs.is_bad(word[-1], token)):
             return None
         return (token,)
+
+    def _is_best(self, word: tuple[int, ...]) -> bool:
+        """Whether a pre-token of a Unigram tokenizer is written so; an added token is one by itself."""
+        return (len(word) == 1 and word[0] in self._whole) or (
+            self._unigram is not None and self._unigram.is_best(word)
+        )
 
     def _is_never(self, token: int) -> bool:
         if self.pairs is not None:

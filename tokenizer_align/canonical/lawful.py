@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -32,6 +33,8 @@ from .token_paths import Ids, Row, States
 MAX_CONFIGURATIONS = 20_000
 MAX_RECENT_BYTES = 6 << 20  # of masks that depend on the last token
 CONTEXT_TOKENS = 64
+# The last token's id, -1 where it does not count; for Unigram what the open pre-token leaves half read (unigram_laws).
+Last = Any
 
 
 class LawConfiguration(Configuration):
@@ -47,7 +50,7 @@ class LawConfiguration(Configuration):
         compiled: LawfulCompiled,
         heads: Heads,
         states: States,
-        last: int,
+        last: Last,
         parent: Configuration | None = None,
         token_id: int = -1,
     ) -> None:
@@ -67,9 +70,9 @@ class LawfulCompiled(Compiled, ABC):
         self.tokenization, self.shares_rows = self.law, False
         self.survival = survival
         self.speller = Speller(survival)
-        self._lawful: dict[tuple[Heads, States, int], LawConfiguration] = {}
+        self._lawful: dict[tuple[Heads, States, Last], LawConfiguration] = {}
         self._recent: deque[LawConfiguration] = deque()
-        self._law_rows: dict[tuple[Heads, States, int, bool], Mask] = {}
+        self._law_rows: dict[tuple[Heads, States, Last, bool], Mask] = {}
         engine.keepers.add(self)
         self._unlawful_start = self.start
         with engine.in_use:
@@ -86,7 +89,7 @@ class LawfulCompiled(Compiled, ABC):
         """The legal tokens without end-of-sequence; a new array."""
 
     @abstractmethod
-    def _after(self, here: LawConfiguration, token: int, heads: Heads) -> tuple[States, int] | None:
+    def _after(self, here: LawConfiguration, token: int, heads: Heads) -> tuple[States, Last] | None:
         """States of P and last token behind a token that leads to `heads`; None where the token is not legal."""
 
     @abstractmethod
@@ -114,7 +117,7 @@ class LawfulCompiled(Compiled, ABC):
             return self._begin(context_ids) if len(context_ids) else self.start
 
     def _at(
-        self, heads: Heads, states: States, last: int, before: Configuration | None = None, token_id: int = -1
+        self, heads: Heads, states: States, last: Last, before: Configuration | None = None, token_id: int = -1
     ) -> LawConfiguration:
         key = (heads, states, last)
         found = self._lawful.get(key)
@@ -204,7 +207,7 @@ class LawfulCompiled(Compiled, ABC):
                 here.successors.clear()
                 return self._mask(here)
             row = self._finished_row(new, here.complete)
-            if self.pairs_matter and here.last >= 0 and not here.lost:
+            if self.pairs_matter and here.last != -1 and not here.lost:
                 self._keep_for_a_while(here, row.nbytes)
             else:
                 with self.engine.lock:
@@ -277,7 +280,7 @@ class LawfulCompiled(Compiled, ABC):
             return self.engine.fewest_tokens(text)
         return self.spell(here.states, here.last, text)
 
-    def spell(self, states: States, last: int, text: bytes) -> tuple[int, ...] | None:
+    def spell(self, states: States, last: Last, text: bytes) -> tuple[int, ...] | None:
         """As `Speller.spell`, for bytes of the automaton; behind a marker tokens are as at the beginning of a text."""
         if not self.engine.markers:
             return self.speller.spell(states, last, text)
@@ -292,7 +295,7 @@ class LawfulCompiled(Compiled, ABC):
 
     # --- the prompt -----------------------------------------------------------------------------------------------
 
-    def _is_kept(self, states: States, last: int = -1) -> bool:
+    def _is_kept(self, states: States, last: Last = -1) -> bool:
         """Whether the law allows some text behind a prompt."""
         here = self._at(self._start_heads, states, last)
         self.mask(here)
@@ -307,18 +310,22 @@ class LawfulCompiled(Compiled, ABC):
         """The states in which P may be behind the text of a prompt."""
         return self._context(context_ids)[0]
 
-    def _context(self, context_ids: Sequence[int]) -> tuple[States, States, int]:
-        """(states of P behind the prompt's text, those that fit its tokens, its last token or -1)."""
-        paths, pairs = self.survival.paths, self.survival.pairs
+    def _open_tokens(self, context_ids: Sequence[int]) -> list[int]:
+        """The end of a prompt's tokens that may count: those behind the last one that is no text."""
         tail: list[int] = []
         for token in reversed(context_ids[-CONTEXT_TOKENS:]):
             if not 0 <= token < self.n_rows or not self.vocabulary.token_bytes[token]:
                 break
             tail.insert(0, token)
+        return tail
+
+    def _context(self, context_ids: Sequence[int]) -> tuple[States, States, Last]:
+        """(states of P behind the prompt's text, those that fit its tokens, its last token or -1)."""
+        paths, pairs = self.survival.paths, self.survival.pairs
         by_text: States = (paths.start,)
         by_token: States = (paths.start,)
         last = -1
-        for token in tail:
+        for token in self._open_tokens(context_ids):
             by_text = paths.read(by_text, self.vocabulary.token_bytes[token] or b"") or (paths.start,)
             reached = {
                 after

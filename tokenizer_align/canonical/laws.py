@@ -15,7 +15,7 @@ import numpy.typing as npt
 from ..engine import Heads
 from ..unique_runs import loose
 from .constraint_walks import bits_of
-from .lawful import LawConfiguration, LawfulCompiled
+from .lawful import Last, LawConfiguration, LawfulCompiled
 from .token_paths import Ids, Row, States
 
 _NOTE_ALONE = (
@@ -33,7 +33,7 @@ class AlignedCompiled(LawfulCompiled):
         row0, row1 = self.survival.kept(loose(here.heads), here.states)
         return row0 | row1
 
-    def _after(self, here: LawConfiguration, token: int, heads: Heads) -> tuple[States, int] | None:
+    def _after(self, here: LawConfiguration, token: int, heads: Heads) -> tuple[States, Last] | None:
         row = here.mask_row
         if row is not None:
             if not row[token >> 5] >> np.uint32(token & 31) & np.uint32(1):
@@ -73,7 +73,7 @@ class CanonicalCompiled(LawfulCompiled):
             return row0 | row1
         return row1 | (row0 & ~self.survival.pairs.bad_right(here.last))
 
-    def _after(self, here: LawConfiguration, token: int, heads: Heads) -> tuple[States, int] | None:
+    def _after(self, here: LawConfiguration, token: int, heads: Heads) -> tuple[States, Last] | None:
         survival, plain = self.survival, loose(heads)
         fits = here.last < 0 or not survival.pairs.is_bad(here.last, token)
         states = {
@@ -96,7 +96,7 @@ class CanonicalCompiled(LawfulCompiled):
 
     def law_notes(self, context_ids: Sequence[int] = ()) -> tuple[str, ...]:
         """Whether the first token could not be canonical together with the prompt's last one."""
-        if not len(context_ids) or self.begin(context_ids).last >= 0 or self._context(context_ids)[2] < 0:
+        if not len(context_ids) or self.begin(context_ids).last != -1 or self._context(context_ids)[2] == -1:
             return ()
         if not self._is_kept(self._context(context_ids)[0]):
             return (_NOTE_ALONE,)

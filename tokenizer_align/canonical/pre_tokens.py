@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tokenizer_align.cache import ArrayCache
+from tokenizer_align.canonical.added_flags import check_flags, single_words, swallowing
 from tokenizer_align.canonical.added_splits import INSIDE, WHOLE
 from tokenizer_align.canonical.code_point_sets import Engine, engine_version
 from tokenizer_align.canonical.rules import TokenizationRules
@@ -63,6 +64,11 @@ class PreTokens:
         """How many states."""
         return len(self.ends)
 
+    @property
+    def may_cut(self) -> bool:
+        """Whether a boundary can lie anywhere but at a text's beginning."""
+        return bool(self.arcs[self.first[256] :, 0].any())
+
     def step(self, p: int, byte: int) -> tuple[tuple[int, int], ...]:
         """The (bit, next state) pairs of a byte."""
         low, high = self.first[p * 256 + byte], self.first[p * 256 + byte + 1]
@@ -108,12 +114,13 @@ class PreTokens:
         if stored is not None:
             return cls(start=0, **stored)
         added = _matched_in_text(rules, token_bytes)
+        check_flags(rules, added, token_bytes)
         whole = _whole_only(rules, token_bytes)
         joins = joins_of(rules, token_bytes) if rules.family == "sentencepiece_bpe" else None
-        automaton = byte_automaton(rules.pre_tokenizer, engine, sorted(added), joins)
+        automaton = byte_automaton(rules.pre_tokenizer, engine, sorted(added), joins, single_words(rules, list(added)))
         if whole:
             automaton = with_whole_tokens(automaton, [token_bytes[i] or b"" for i in whole])
-        automaton, spelling = without_spelled(automaton, spelled_contents(rules))
+        automaton, spelling = without_spelled(automaton, spelled_contents(rules) + swallowing(rules, list(added)))
         made = cls.of_automaton(automaton, [*added.values(), *whole], spelling)
         if cache is not None:
             cache.store(key, {name: getattr(made, name) for name in _ARRAYS})

@@ -36,10 +36,7 @@ def rules_of_backend(data: dict[str, Any], is_byte_level: bool, text_ids: set[in
         text_ids: ids of added tokens that are ordinary text.
     """
     model = data["model"]
-    added = {
-        str(token["content"]): AddedToken(int(token["id"]), bool(token["special"]), int(token["id"]) in text_ids)
-        for token in data["added_tokens"]
-    }
+    added = {str(token["content"]): _added_token(token, text_ids) for token in data["added_tokens"]}
     if any(part["type"] == "ByteLevel" for part in flatten(data["normalizer"])):
         return None
     normalizer, writes_blanks = _normalizer(data["normalizer"])
@@ -140,6 +137,12 @@ def rules_of_pieces(
         pre_tokenizer=(),
         added=dict(added),
     )
+
+
+def _added_token(token: dict[str, Any], text_ids: set[int]) -> AddedToken:
+    i = int(token["id"])
+    flags = {name: bool(token.get(name)) for name in ("lstrip", "rstrip", "single_word", "normalized")}
+    return AddedToken(i, bool(token["special"]), i in text_ids, **flags)
 
 
 def _unigram_rules(

@@ -30,13 +30,18 @@ class AddedToken(NamedTuple):
 
     special: whether the tokenizer calls it special. is_text: whether its id has bytes in the vocabulary (an ordinary
     text that is merely matched whole). is_matched: whether encoding finds it in a text; a text that spells one which is
-    no text is then never canonical (tiktoken and SentencePiece spell their special tokens as any other text).
+    no text is then never canonical (tiktoken and SentencePiece spell their special tokens as any other text). The rest
+    are flags of the tokenizers library: see `added_flags`.
     """
 
     id: int
     special: bool
     is_text: bool
     is_matched: bool = True
+    lstrip: bool = False
+    rstrip: bool = False
+    single_word: bool = False
+    normalized: bool = False
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from typing import NamedTuple
 
+from .path_kernels import BEHIND_WHOLE
 from .survival import Survival
 from .token_paths import States
 
 MAX_MEMO = 1 << 14
+
+
+class Part(NamedTuple):
+    """A pre-token: whether it begins here, and whether it is one token that is written only as a whole pre-token."""
+
+    text: bytes
+    is_begun: bool
+    is_token: bool
 
 
 class Speller:
@@ -16,6 +25,9 @@ class Speller:
     def __init__(self, survival: Survival) -> None:
         self._survival = survival
         self._memo: dict[tuple[States, int, bytes], tuple[int, ...] | None] = {}
+        token_bytes = survival.engine.vocabulary.token_bytes
+        whole_ids: list[int] = survival.paths.pre_tokens.whole_ids.tolist()
+        self._whole = {token_bytes[i] or b"": i for i in whole_ids}  # what only stands as a whole pre-token
 
     def spell(self, states: States, last: int, text: bytes) -> tuple[int, ...] | None:
         """The tokens of `text` to its end, the last token of what stands before being `last` (-1: any).
@@ -31,25 +43,23 @@ class Speller:
 
     def begins_pre_token(self, states: States, text: bytes) -> bool:
         """Whether a boundary lies before a text that can be spelled from these states."""
-        cuts = self._boundaries(states, text)
-        return bool(cuts) and cuts is not None and cuts[0] == 0
+        parts = self._parts(states, text)
+        return bool(parts) and parts is not None and parts[0].is_begun
 
     def _spell(self, states: States, last: int, text: bytes) -> tuple[int, ...] | None:
-        cuts = self._boundaries(states, text)
-        if cuts is None:
+        parts = self._parts(states, text)
+        if parts is None:
             return None
-        edges = [0, *(cut for cut in cuts if cut), len(text)]
-        tokens: list[int] = []
-        for first, stop in pairwise(edges):
-            pairs = self._survival.pairs
-            is_whole = first > 0 or 0 in cuts
-            tokens += (pairs.encode_pre_token if is_whole else pairs.encode_part)(text[first:stop])
-        if last >= 0 and tokens and 0 not in cuts and self._survival.pairs.is_bad(last, tokens[0]):
+        tokens = [token for part in parts for token in self._tokens_of(part)]
+        if last >= 0 and tokens and not parts[0].is_begun and self._survival.pairs.is_bad(last, tokens[0]):
             return None
         return tuple(tokens)
 
-    def _boundaries(self, states: States, text: bytes) -> list[int] | None:
-        """Places of the boundaries of pre-tokens in the text, along the run of P that can end behind it."""
+    def _tokens_of(self, part: Part) -> list[int]:
+        return [self._whole[part.text]] if part.is_token else self._survival.pairs.encode_part(part.text)
+
+    def _parts(self, states: States, text: bytes) -> list[Part] | None:
+        """The text's pre-tokens, along the run of P that can end behind it."""
         paths = self._survival.paths
         layers: list[dict[int, tuple[int, int]]] = []  # state -> (state before, bit)
         here = list(states)
@@ -63,10 +73,12 @@ class Speller:
         ending = [p for p in here if paths.ends[p]]
         if not ending:
             return None
-        cuts: list[int] = []
-        p = ending[0]
+        parts: list[Part] = []
+        p, stop = ending[0], len(text)
+        end = p
         for at in range(len(text) - 1, -1, -1):
             p, bit = layers[at][p]
-            if bit:
-                cuts.append(at)
-        return cuts[::-1]
+            if bit or at == 0:
+                parts.append(Part(text[at:stop], bool(bit), paths.stops[end] == BEHIND_WHOLE))
+                end, stop = p, at
+        return parts[::-1]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from tokenizer_align.canonical.added_splits import added_program, split_at_added
+from tokenizer_align.canonical.added_splits import WORD, added_program, split_at_added
 from tokenizer_align.canonical.code_point_sets import N_CODE_POINTS, Engine, atoms_of, members
 from tokenizer_align.canonical.guessing import Behaviour, guess_splits
 from tokenizer_align.canonical.split_patterns import Dialect, parse_pattern
@@ -48,13 +48,18 @@ class _Split:
 
 
 def byte_automaton(
-    steps: Sequence[Step], engine: Engine, added: Sequence[str] = (), joins: Joins | None = None
+    steps: Sequence[Step],
+    engine: Engine,
+    added: Sequence[str] = (),
+    joins: Joins | None = None,
+    alone: Sequence[str] = (),
 ) -> ByteAutomaton:
     """The automaton of steps, one after the other, in the text between added tokens.
 
     Args:
         added: contents of the added tokens that are matched in ordinary text.
         joins: what merges join, to cut where they don't, last of all.
+        alone: those of `added` that are matched only where no word goes on beside them.
 
     Raises:
         VocabularyError: a step that cannot be represented, or that loses text.
@@ -74,6 +79,8 @@ def byte_automaton(
     names = list(dict.fromkeys(name for split in on_text for name in split.program.set_names()))
     sets = {name: members(engine, name) for name in names}
     letters = {letter: _only(letter) for letter in sorted(set("".join(added)))}
+    if alone:
+        letters[WORD] = members("tokenizers", WORD)
     classes = joins.sets() if joins is not None else []
     atom_of_code_point, examples = atoms_of([*sets.values(), *letters.values(), *classes])
     holds = {name: tuple(bool(flags[one]) for one in examples) for name, flags in sets.items()}
@@ -82,7 +89,7 @@ def byte_automaton(
         automata.append(joins.automaton(examples))
     if added:
         holds = {name: tuple(bool(flags[one]) for one in examples) for name, flags in letters.items()}
-        automata.insert(0, split_at_added(added_program(added), holds, len(examples)))
+        automata.insert(0, split_at_added(added_program(added, alone), holds, len(examples)))
     pieces = [joins is not None and bool(joins.has_piece[example]) for example in examples]
     found = over_bytes(_composed(automata, len(examples)), atom_of_code_point, pieces)
     return _behind_bytes(found, on_bytes, engine) if on_bytes else found

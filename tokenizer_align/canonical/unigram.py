@@ -18,18 +18,21 @@ _MAX_WORDS = 1 << 16
 
 
 class Unigram:
-    """Encodes single pre-tokens of a Unigram tokenizer."""
+    """Encodes single pre-tokens of a Unigram tokenizer.
+
+    pieces: text -> (id, score). longest: of them, in characters.
+    """
 
     def __init__(self, rules: TokenizationRules, token_bytes: Sequence[bytes | None]) -> None:
         self._token_bytes = token_bytes
         self._byte_ids = [int(i) for i in rules.byte_ids]
         self._unknown_score = rules.unknown_score
         scores = rules.scores.tolist()
-        self._pieces: dict[str, tuple[int, float]] = {}
+        self.pieces: dict[str, tuple[int, float]] = {}
         for i, data in enumerate(token_bytes[: len(scores)]):
             if data and scores[i] == scores[i]:  # NaN: no piece
-                self._pieces[data.decode()] = (i, scores[i])
-        self._longest = max(map(len, self._pieces), default=1)
+                self.pieces[data.decode()] = (i, scores[i])
+        self.longest = max(map(len, self.pieces), default=1)
         self._is_best = lru_cache(maxsize=_MAX_WORDS)(self._compare)
 
     def is_best(self, ids: tuple[int, ...]) -> bool:
@@ -43,8 +46,8 @@ class Unigram:
         for start in range(n):
             base = best[start][0]
             has_single = False
-            for stop in range(start + 1, min(n, start + self._longest) + 1):
-                known = self._pieces.get(text[start:stop])
+            for stop in range(start + 1, min(n, start + self.longest) + 1):
+                known = self.pieces.get(text[start:stop])
                 if known is None:
                     continue
                 i, score = known

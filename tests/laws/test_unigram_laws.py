@@ -1,0 +1,123 @@
+"""Masks under "canonical" and "aligned" equal their definitions for Unigram tokenizers, by brute force."""
+
+from __future__ import annotations
+
+import os
+import random
+from typing import Any
+
+import pytest
+
+from tests.laws.test_tokenization_laws import _WORDS, check_aligned, check_canonical, compile_texts, ids_of
+from tests.reference.drawn_languages import draw_language
+from tests.reference.tiny_unigram import KINDS, tiny_unigram, unigram_brute_force
+from tokenizer_align import expressions as ex
+from tokenizer_align.canonical.choose_law import survival_for, why_not
+from tokenizer_align.canonical.unigram_endings import EMPTY, Endings
+from tokenizer_align.canonical.unigram_laws import UnigramSurvival
+from tokenizer_align.compiled import compile_expression
+from tokenizer_align.engines import engine_for
+from tokenizer_align.errors import InvalidOption
+from tokenizer_align.vocabulary import Vocabulary
+
+SLOW = bool(os.environ.get("DOMINO_SLOW"))
+N_LANGUAGES = 250 if SLOW else 10
+SEEDS = range(12) if SLOW else range(2)
+_OWN = ["abab", "aaaa", "-----", "----", "aaa", "a b", "b\na", "12 34", '":"', '"}', "ü", "€", "000", "abba", "é"]
+
+
+def opened(kind: str, seed: int) -> tuple[Any, Vocabulary]:
+    tokenizer = tiny_unigram(kind, seed)
+    return tokenizer, Vocabulary.from_tokenizer(tokenizer, cache=None)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_masks_equal_brute_force(kind: str, seed: int) -> None:
+    tokenizer, vocabulary = opened(kind, seed)
+    assert vocabulary.encode is not None
+    rng = random.Random(seed)
+    for _ in range(N_LANGUAGES):
+        drawn = draw_language(rng, _WORDS + _OWN * 2)
+        texts = [text for text in drawn if vocabulary.decode(vocabulary.encode(text)) == text.encode()]
+        if texts:
+            reference = unigram_brute_force(tokenizer, vocabulary, texts)
+            check_canonical(texts, reference, vocabulary)
+            check_aligned(texts, reference, vocabulary, rng)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_counts_beyond_the_longest_token_have_the_masks_of_their_texts(kind: str) -> None:
+    vocabulary = opened(kind, 1)[1]
+    longest, rng = max(len(data) for data in vocabulary.token_bytes if data), random.Random(2)
+    for _ in range(2 * N_LANGUAGES):
+        item, head, tail = (
+            rng.choice([b"a", b"ab", b"-", b" ", b"1"]),
+            rng.choice([b"", b'"']),
+            rng.choice([b"", b'"']),
+        )
+        hi = rng.randint(longest - 1, 2 * longest + 3)
+        lo = min(rng.choice([0, hi - 1, hi, longest + 2]), hi)
+        counted = ex.seq(ex.lit(head), ex.repeat(ex.lit(item), lo, hi), ex.lit(tail))
+        listed = ex.words([head + item * n + tail for n in range(lo, hi + 1)])
+        for law in ("canonical", "aligned"):
+            one, other = (compile_expression(expr, vocabulary, law).matcher() for expr in (counted, listed))
+            while True:
+                legal = ids_of(one)
+                assert legal == ids_of(other), (law, item, lo, hi, tail, one.text_bytes())
+                going_on = sorted(legal - set(vocabulary.eos_token_ids))
+                if not going_on:
+                    break
+                token = rng.choice(going_on)
+                one.advance(token)
+                other.advance(token)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_rows_of_losing_tokens_are_those_of_single_steps(kind: str) -> None:
+    """The compiled walk over the trie and its twin, one token after the other in plain Python."""
+    vocabulary, rng = opened(kind, 0)[1], random.Random(4)
+    survival = survival_for(engine_for(vocabulary))
+    assert isinstance(survival, UnigramSurvival)
+    endings: Endings = survival.endings
+    tokens = [i for i, data in enumerate(vocabulary.token_bytes) if data]
+    for _ in range(100):
+        ending = EMPTY
+        for _ in range(rng.randint(0, 8)):
+            ending = endings.step(ending, rng.choice(tokens)) or ending
+        row = endings.bad_right(ending)
+        assert {i for i in tokens if not row[i >> 5] >> (i & 31) & 1} == {
+            i for i in tokens if endings.step(ending, i) is not None and not endings.never[i >> 5] >> (i & 31) & 1
+        }
+
+
+@pytest.mark.parametrize("context", ["name", "a ba", "abab", "-", "x€", ""])
+def test_a_prompt_is_left_context(context: str) -> None:
+    """Behind a prompt the mask holds what the whole text's tokens go on with, where these keep the prompt's."""
+    _, vocabulary = opened("metaspace", 0)
+    encode = vocabulary.encode
+    assert encode is not None
+    prompt, texts = encode(context), ["ab ba", "b", "--", " abba", "me", "é", "12"]
+    whole = [encode(context + text) for text in texts]
+    following = {ids[len(prompt)] for ids in whole if ids[: len(prompt)] == prompt}
+    compiled = compile_texts(texts, vocabulary, "canonical")
+    matcher = compiled.matcher(prompt)
+    assert following
+    assert ids_of(matcher) == following
+    assert not compiled.law_notes(prompt)
+
+
+def test_where_every_text_is_one_piece_only_any_can_be_had() -> None:
+    import json
+
+    from tokenizers import Tokenizer
+
+    data = json.loads(tiny_unigram("metaspace", 0).backend_tokenizer.to_str())
+    data["pre_tokenizer"]["split"] = False
+    vocabulary = Vocabulary.from_tokenizer(Tokenizer.from_str(json.dumps(data)), cache=None)
+    reason = why_not(vocabulary)
+    assert reason is not None and "one piece" in reason
+    compiled = compile_texts(["a", "b"], vocabulary, "aligned")
+    assert compiled.tokenization == "any" and "one piece" in "".join(compiled.law_notes())
+    with pytest.raises(InvalidOption, match="one piece"):
+        compile_texts(["a", "b"], vocabulary, "canonical")
