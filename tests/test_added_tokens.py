@@ -19,7 +19,7 @@ from tokenizer_align.canonical.judge import judge_of
 from tokenizer_align.errors import InvalidOption, VocabularyError
 from tokenizer_align.vocabulary import Vocabulary
 
-N_TEXTS = 4000 if os.environ.get("DOMINO_SLOW") else 250
+N_TEXTS = 4000 if os.environ.get("DOMINO_SLOW") else 80
 # Content -> flags; all of them are ordinary text that is matched whole.
 KINDS: dict[str, dict[str, dict[str, bool]]] = {
     "plain": {"<br>": {}, "zebra": {}, "\n\n": {}},

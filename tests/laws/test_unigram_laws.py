@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+import domino_py as domino
 from tests.laws.test_tokenization_laws import _WORDS, check_aligned, check_canonical, compile_texts, ids_of
 from tests.reference.drawn_languages import draw_language
 from tests.reference.tiny_unigram import KINDS, tiny_unigram, unigram_brute_force
@@ -21,8 +22,8 @@ from tokenizer_align.errors import InvalidOption
 from tokenizer_align.vocabulary import Vocabulary
 
 SLOW = bool(os.environ.get("DOMINO_SLOW"))
-N_LANGUAGES = 250 if SLOW else 10
-SEEDS = range(12) if SLOW else range(2)
+N_LANGUAGES = 125 if SLOW else 5
+SEEDS = range(8) if SLOW else range(2)
 _OWN = ["abab", "aaaa", "-----", "----", "aaa", "a b", "b\na", "12 34", '":"', '"}', "ü", "€", "000", "abba", "é"]
 
 
@@ -105,6 +106,35 @@ def test_a_prompt_is_left_context(context: str) -> None:
     assert following
     assert ids_of(matcher) == following
     assert not compiled.law_notes(prompt)
+    aligned = compile_texts(texts, vocabulary, "aligned")
+    assert ids_of(aligned.matcher(prompt)) >= following
+    assert not aligned.law_notes(prompt)
+
+
+@pytest.mark.parametrize("law", ["canonical", "aligned"])
+def test_texts_behind_a_prompt_are_completed_in_time(law: str) -> None:
+    """Random tokens within a budget, given back and taken again: legal, and the tokenizer's own under "canonical"."""
+    vocabulary, rng = opened("metaspace", 0)[1], random.Random(1)
+    assert vocabulary.encode is not None
+    name, age = {"type": "string", "maxLength": 6}, {"type": "integer"}
+    constraint = domino.json_schema({"properties": {"name": name, "age": age}, "required": ["name"], "type": "object"})
+    compiled = compile_expression(constraint.expression, vocabulary, law)
+    prompt = vocabulary.encode("name: ab")
+    assert not compiled.law_notes(prompt)
+    for _ in range(4):
+        matcher, ids = compiled.matcher(prompt), []
+        while not matcher.is_complete():
+            legal = compiled.ids(matcher.mask_within(32 - len(ids)))
+            ids.append(rng.choice([i for i in legal if i not in compiled.eos_token_ids]))
+            matcher.advance(ids[-1])
+        assert len(ids) <= 32 and constraint.matches(matcher.text_bytes())
+        n_back = rng.randint(1, len(ids))
+        matcher.rollback(n_back)
+        for token in ids[-n_back:]:
+            assert matcher.accepts(token)
+            matcher.advance(token)
+        if law == "canonical":
+            assert vocabulary.encode("name: ab" + matcher.text_bytes().decode()) == prompt + ids
 
 
 def test_where_every_text_is_one_piece_only_any_can_be_had() -> None:

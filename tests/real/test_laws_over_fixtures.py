@@ -26,7 +26,7 @@ from tokenizer_align.vocabulary import Vocabulary
 
 SLOW = bool(os.environ.get("DOMINO_SLOW"))
 NAMES = ("smollm2", "gemma3", "qwen3.6", "llama3") if SLOW else ("smollm2",)
-N_FIXTURES = 1000 if SLOW else 14
+N_FIXTURES = 1000 if SLOW else 7
 N_TOKENS, N_ATTACKS = (8, 6) if SLOW else (4, 3)
 MAX_PREFIXES = 24  # of one text
 

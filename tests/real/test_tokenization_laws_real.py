@@ -86,7 +86,7 @@ def test_masks_equal_brute_force(name: str) -> None:
     engine = engine_of(name)  # kept, so that all languages share it
     encode = vocabulary.encode
     assert encode is not None and engine.vocabulary == vocabulary
-    for _ in range(N_LANGUAGES):
+    for _ in range(N_LANGUAGES if SLOW or name != "mon" else 6):
         texts = [t for t in draw_language(rng, words_of(name)) if vocabulary.decode(encode(t)) == t.encode()]
         if texts:
             reference = reference_of(vocabulary, texts)

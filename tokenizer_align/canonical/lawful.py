@@ -308,7 +308,11 @@ class LawfulCompiled(Compiled, ABC):
 
     def states_behind(self, context_ids: Sequence[int]) -> States:
         """The states in which P may be behind the text of a prompt."""
-        return self._context(context_ids)[0]
+        paths = self.survival.paths
+        states: States = (paths.start,)
+        for token in self._open_tokens(context_ids):
+            states = paths.read(states, self.vocabulary.token_bytes[token] or b"") or (paths.start,)
+        return states
 
     def _open_tokens(self, context_ids: Sequence[int]) -> list[int]:
         """The end of a prompt's tokens that may count: those behind the last one that is no text."""

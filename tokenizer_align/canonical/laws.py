@@ -52,11 +52,11 @@ class AlignedCompiled(LawfulCompiled):
         )
 
     def _begin(self, context_ids: Sequence[int]) -> LawConfiguration:
-        return self._begin_behind_text(self._context(context_ids)[0])
+        return self._begin_behind_text(self.states_behind(context_ids))
 
     def law_notes(self, context_ids: Sequence[int] = ()) -> tuple[str, ...]:
         """Whether the prompt's end does not count, since together with any text it would be tokenized otherwise."""
-        if not len(context_ids) or self._is_kept(self._context(context_ids)[0]):
+        if not len(context_ids) or self._is_kept(self.states_behind(context_ids)):
             return ()
         return (_NOTE_ALONE,)
 
