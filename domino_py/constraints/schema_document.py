@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 from urllib.parse import unquote, urldefrag, urljoin
 
-from .schema_dynamic import RECURSIVE, DynamicScopes
+from .schema_dynamic import CASE, RECURSIVE, DynamicScopes
 from .schema_keywords import DEFAULT_DRAFT, DRAFTS, known_keyword
 from .schema_source import escape_token, unescape_token
 
@@ -77,6 +77,7 @@ class Document:
         self._dynamic: dict[str, dict[str, str]] = {}  # resource's URI -> dynamic name -> pointer
         self._scopes: DynamicScopes | None = None
         self._resolved: dict[tuple[str, str], str] = {}
+        self._cases: dict[tuple[str, str], str] = {}
         self.meta_schema = root.get("$schema") if isinstance(root, dict) else None
         known = draft_of(root)
         self.draft = known or draft or DEFAULT_DRAFT
@@ -222,6 +223,14 @@ class Document:
                     self._scan(place, value_schema(value, self.draft), self._base[pointer])
                 found.append(place)
         return found
+
+    def add_case(self, pointer: str, schema: dict[str, Any]) -> str:
+        """Register a sub-schema that the text does not have, beside the one at `pointer`; its place."""
+        name = (pointer, repr(schema))
+        if name not in self._cases:
+            self._cases[name] = f"{pointer}{CASE}{len(self._cases)}"
+            self._scan(self._cases[name], schema, self._base[pointer])
+        return self._cases[name]
 
     def keywords(self, pointer: str) -> dict[str, Any]:
         """The keywords that count at a sub-schema: before 2019-09, `$ref` hides its siblings."""

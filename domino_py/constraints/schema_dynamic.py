@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 Scope = tuple[tuple[str, str], ...]  # (name, URI of the resource that gives it), sorted
 MAX_SCOPES = 50
+CASE = "/~case"  # in the place of a sub-schema that the text does not have; no JSON Pointer leads there
 RECURSIVE = ""  # the name that `$recursiveAnchor: true` gives
 
 
@@ -26,6 +27,7 @@ def original(pointer: str) -> str:
     >>> original("~2!/properties/a"), original("/properties/a")
     ('/properties/a', '/properties/a')
     """
+    pointer = pointer.partition(CASE)[0]
     return pointer.partition("!")[2] if pointer.startswith("~") else pointer
 
 

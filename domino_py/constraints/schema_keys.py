@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from .schema_compile import SchemaCompiler
 
 MAX_KINDS = 64  # kinds of undeclared keys in one object
-MAX_VARIANTS = 64  # sets of claims that the value of one key may fulfil
+MAX_VARIANTS = 128  # sets of claims that the value of one key may fulfil
 _ABOUT_VALUES = ("properties", "patternProperties", "additionalProperties", "propertyNames", "unevaluatedProperties")
 
 

@@ -7,20 +7,28 @@ cases, dependencies a choice by key. A sub-schema with `unevaluatedProperties` o
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
-from typing import Any
+from collections.abc import Hashable, Iterable, Iterator
+from math import prod
+from typing import TYPE_CHECKING, Any
 
 from tokenizer_align.errors import Problem, UnsupportedSchema
 
-from .schema_claims import ANYTHING, NOTHING, Alternatives, Claim, Conjunct, simplest
+from .schema_cases import key_cases
+from .schema_claims import ANYTHING, NOTHING, Alternatives, Atom, Claim, Conjunct, pointer_of, simplest
 from .schema_document import Document
 from .schema_dynamic import original
+from .schema_implied import Implications
 from .schema_prune import Pruner
 from .schema_terms import SchemaTerms, has_key
-from .schema_ways import NO_ONE, TRUE, Mode, Place, Way, Ways, plain, simplest_ways
+from .schema_ways import NO_ONE, TRUE, Factor, Mode, Place, Way, Ways, plain, simplest_ways
+
+if TYPE_CHECKING:
+    from .schema_overlap import Outline
 
 MAX_ALTERNATIVES = 500  # alternatives of one place once anyOf, oneOf and negations are multiplied out
 MAX_PRODUCTS = 20_000  # the same before those are left out that cannot hold or add nothing
+MANY = 64  # combinations from which on cases by one key are tried
+MAX_COMPARED = 4_000  # pairs of alternatives of which it is asked whether one says what the other does
 
 _ANNOTATING = {
     "object": frozenset(("properties", "patternProperties", "additionalProperties", "unevaluatedProperties")),
@@ -40,7 +48,9 @@ class SchemaLogic(SchemaTerms):
         self._disjoint: dict[tuple[str, str, str, str], bool] = {}
         self._true: dict[tuple[str, str], Alternatives] = {}
         self.overlaps: dict[Hashable, bool] = {}  # of `schema_overlap`
-        self._pruner = Pruner(self)
+        self._outlines: dict[str, Outline] = {}
+        self._implied = Implications(self)
+        self._pruner = Pruner(self, self._implied)
 
     def alternatives(self, pointer: str, kind: str, holds: bool = True) -> Alternatives:
         """The conjuncts of which one must hold for a value of this type, so that the sub-schema holds (or fails)."""
@@ -87,29 +97,48 @@ class SchemaLogic(SchemaTerms):
         """All keywords but `unevaluated…`."""
         keywords = self.keywords(pointer)
         annotates = mode != "none" and not _ANNOTATING.get(kind, frozenset()).isdisjoint(keywords)
-        result: Ways = ((own, frozenset([pointer]) if annotates else NO_ONE),)
+        start: Ways = ((own, frozenset([pointer]) if annotates else NO_ONE),)
+        factors = list(self._factors(pointer, kind, mode))
+        return self._all(pointer, kind, start, factors, mode)
+
+    def _factors(self, pointer: str, kind: str, mode: Mode) -> Iterator[Factor]:
+        """What must hold beside a sub-schema's own keywords."""
+        keywords = self.keywords(pointer)
         for child in self.all_of(pointer):
-            more = self.ways(child, kind, mode)
-            result = more if result == TRUE else self._times((pointer, "allOf"), result, more, mode)
+            yield Factor("allOf", self.ways(child, kind, mode))
         if "anyOf" in keywords or ("oneOf" in keywords and self.is_dropped(pointer, "oneOf")):
             keyword = "anyOf" if "anyOf" in keywords else "oneOf"
-            result = self._times((pointer, keyword), result, self._any_of(pointer, keyword, kind, mode), mode)
+            yield Factor(keyword, self._any_of(pointer, keyword, kind, mode))
         if "oneOf" in keywords and not self.is_dropped(pointer, "oneOf"):
-            result = self._times((pointer, "oneOf"), result, self._one_of(pointer, kind, mode), mode)
+            yield Factor("oneOf", self._one_of(pointer, kind, mode))
         if "not" in keywords:
-            failing = self.alternatives(f"{pointer}/not", kind, holds=False)
-            result = self._times((pointer, "not"), result, plain(failing), mode)
+            yield Factor("not", plain(self.alternatives(f"{pointer}/not", kind, holds=False)))
         if "if" in keywords and ("then" in keywords or "else" in keywords or mode != "none"):
-            result = self._times((pointer, "if"), result, self._if(pointer, kind, mode), mode)
+            yield Factor("if", self._if(pointer, kind, mode))
         if kind == "object":
             for name, key, parts in self.dependencies(pointer):
                 absent: Ways = ((frozenset([has_key(key, False)]), NO_ONE),)
-                present: Ways = ((frozenset([has_key(key, True)]), NO_ONE),)
+                needed: Ways = TRUE
                 for part in parts:
                     more = self.ways(part, kind, mode) if isinstance(part, str) else plain((frozenset([part]),))
-                    present = self._times((pointer, name), present, more, mode)
-                result = self._times((pointer, name), result, simplest_ways([*absent, *present], mode), mode)
-        return result
+                    needed = self._times((pointer, name), kind, needed, more, mode)
+                present: Ways = ((frozenset([has_key(key, True)]), NO_ONE),)
+                present = self._times((pointer, name), kind, present, needed, mode)
+                enough = tuple(conjunct for conjunct, _ in needed)
+                yield Factor(name, simplest_ways([*absent, *present], mode), enough)
+
+    def _all(self, pointer: str, kind: str, start: Ways, factors: list[Factor], mode: Mode) -> Ways:
+        """All at once, by cases of one key where that could be many alternatives."""
+        if kind == "object" and mode == "none" and prod(len(factor.ways) for factor in factors) > MANY:
+            cases = key_cases(self, pointer, [tuple(way[0] for way in factor.ways) for factor in factors])
+            if cases:
+                start = self._times((pointer, None), kind, start, plain(cases), mode)
+        for factor in factors:
+            if start == TRUE:
+                start = factor.ways
+            else:
+                start = self._times((pointer, factor.keyword), kind, start, factor.ways, mode, factor.enough)
+        return start
 
     def _any_of(self, pointer: str, keyword: str, kind: str, mode: Mode) -> Ways:
         place = (pointer, keyword)
@@ -121,14 +150,14 @@ class SchemaLogic(SchemaTerms):
         for branch in branches:
             ways = self.ways(branch, kind, mode)
             if not any(seen for _, seen in ways):  # says nothing about what it has seen: whether it holds is no matter
-                more = [*result, *self._times(place, none, ways, mode)]
+                more = [*result, *self._times(place, kind, none, ways, mode)]
                 result = simplest_ways(more, mode)
                 continue
             failing = plain(self.alternatives(branch, kind, holds=False)) if mode == "all" else None
-            rest = result if failing is None else self._times(place, result, failing, mode)
-            more = [*rest, *self._times(place, result, ways, mode), *self._times(place, none, ways, mode)]
+            rest = result if failing is None else self._times(place, kind, result, failing, mode)
+            more = [*rest, *self._times(place, kind, result, ways, mode), *self._times(place, kind, none, ways, mode)]
             result = self._bounded(place, simplest_ways(more, mode))
-            none = none if failing is None else self._times(place, none, failing, mode)
+            none = none if failing is None else self._times(place, kind, none, failing, mode)
         return result
 
     def _one_of(self, pointer: str, kind: str, mode: Mode) -> Ways:
@@ -137,20 +166,18 @@ class SchemaLogic(SchemaTerms):
         others = [] if self.is_told_apart(pointer, kind) else branches
         result: list[Way] = []
         for branch in branches:
-            ways = self.ways(branch, kind, mode)
-            for other in others:
-                if other is not branch and ways and not self.are_disjoint(pointer, branch, other, kind):
-                    ways = self._times(place, ways, plain(self.alternatives(other, kind, holds=False)), mode)
-            result += ways
+            rivals = [o for o in others if o is not branch and not self.are_disjoint(pointer, branch, o, kind)]
+            factors = [Factor("oneOf", plain(self.alternatives(other, kind, holds=False))) for other in rivals]
+            result += self._all(pointer, kind, self.ways(branch, kind, mode), factors, mode)
         return self._bounded(place, simplest_ways(result, mode))
 
     def _if(self, pointer: str, kind: str, mode: Mode) -> Ways:
         keywords = self.keywords(pointer)
         yes, no = self.ways(f"{pointer}/if", kind, mode), plain(self.alternatives(f"{pointer}/if", kind, holds=False))
         if "then" in keywords:
-            yes = self._times((pointer, "if"), yes, self.ways(f"{pointer}/then", kind, mode), mode)
+            yes = self._times((pointer, "if"), kind, yes, self.ways(f"{pointer}/then", kind, mode), mode)
         if "else" in keywords:
-            no = self._times((pointer, "if"), no, self.ways(f"{pointer}/else", kind, mode), mode)
+            no = self._times((pointer, "if"), kind, no, self.ways(f"{pointer}/else", kind, mode), mode)
         return simplest_ways([*yes, *no], mode)
 
     # False
@@ -188,7 +215,7 @@ class SchemaLogic(SchemaTerms):
                 if keyword in keywords:
                     case = self.alternatives(f"{pointer}/if", kind, holds)
                     yield self.product(
-                        (pointer, "if"), case, self.alternatives(f"{pointer}/{keyword}", kind, holds=False)
+                        (pointer, "if"), kind, case, self.alternatives(f"{pointer}/{keyword}", kind, holds=False)
                     )
         if kind == "object":
             for name, key, parts in self.dependencies(pointer):
@@ -197,7 +224,7 @@ class SchemaLogic(SchemaTerms):
                         failing = self.alternatives(part, kind, holds=False)
                     else:
                         failing = (frozenset([part._replace(holds=False)]),)
-                    yield self.product((pointer, name), (frozenset([has_key(key, True)]),), failing)
+                    yield self.product((pointer, name), kind, (frozenset([has_key(key, True)]),), failing)
         unevaluated = _UNEVALUATED_OF.get(kind)
         if unevaluated in keywords:
             own = self.own_conjunct(pointer, keywords, kind)
@@ -206,10 +233,8 @@ class SchemaLogic(SchemaTerms):
             yield tuple(conjunct | {Claim(pointer, unevaluated, False, seen)} for conjunct, seen in ways)
 
     def _none_of(self, pointer: str, branches: list[str], kind: str) -> Alternatives:
-        result = ANYTHING
-        for branch in branches:
-            result = self.product((pointer, None), result, self.alternatives(branch, kind, holds=False))
-        return result
+        factors = [Factor(None, plain(self.alternatives(branch, kind, holds=False))) for branch in branches]
+        return tuple(conjunct for conjunct, _ in self._all(pointer, kind, TRUE, factors, "none"))
 
     def _two_of(self, pointer: str, branches: list[str], kind: str) -> Alternatives:
         if self.is_told_apart(pointer, kind):
@@ -220,7 +245,7 @@ class SchemaLogic(SchemaTerms):
             for other in alive[:i]:
                 if not self.are_disjoint(pointer, one, other, kind):
                     found += self.product(
-                        (pointer, "oneOf"), self.alternatives(one, kind), self.alternatives(other, kind)
+                        (pointer, "oneOf"), kind, self.alternatives(one, kind), self.alternatives(other, kind)
                     )
         return self._limited((pointer, None), simplest(found))
 
@@ -267,19 +292,65 @@ class SchemaLogic(SchemaTerms):
             found = self._disjoint[key] = are_disjoint(self, [one, pointer], [other], kind)  # type: ignore[index]
         return found
 
-    def product(self, place: Place, left: Alternatives, right: Alternatives) -> Alternatives:
-        """Both at once; `place` is named where that is too much."""
+    def outline_at(self, place: str) -> Outline:
+        """What one sub-schema leaves, at most."""
+        from .schema_overlap import outline_of
+
+        found = self._outlines.get(place)
+        if found is None:
+            found = self._outlines[place] = outline_of(self, [place])
+        return found
+
+    def same_claims(self, atoms: Iterable[Atom]) -> Hashable:
+        """Equal for sets of sub-schemas that must fail where these say the same."""
+        return frozenset(self._implied.same_as(pointer_of(atom)) for atom in atoms)
+
+    def property_place(self, pointer: str, key: str) -> str | None:
+        """The sub-schema that `properties` of another one has for a key."""
+        return self._implied.place(pointer, key)
+
+    def product(
+        self, place: Place, kind: str, left: Alternatives, right: Alternatives, enough: Alternatives = ()
+    ) -> Alternatives:
+        """Both at once, for values of one type; `place` is named where that is too much.
+
+        `enough`: what says all of the right side, though it is none of its alternatives.
+        """
         if right == ANYTHING:
             return left
         if left == ANYTHING:
             return right
         _refuse_above(MAX_PRODUCTS, len(left) * len(right), place)
-        joined = (a | b for a in left for b in right)
-        return self._limited(place, simplest([both for both in joined if self._pruner.may_hold(both)]))
+        return self._limited(place, simplest(self._joined(kind, left, right, enough)))
 
-    def _times(self, place: Place, left: Ways, right: Ways, mode: Mode) -> Ways:
+    def _joined(
+        self, kind: str, left: Alternatives, right: Alternatives, enough: Alternatives
+    ) -> Iterator[Conjunct]:
+        """One of each side at once, without what cannot hold; where one side says what the other one does, it alone."""
+        if kind != "object":
+            yield from (a | b for a in left for b in right)
+            return
+        says, may_hold = self._implied.holds_anyway, self._pruner.may_hold
+        if len(left) * len(right) > MAX_COMPARED:
+            yield from (a | b for a in left for b in right if may_hold(a | b))
+            return
+        alone = [b for b in right if any(says(b, a) for a in left)]
+        yield from alone
+        others = [b for b in right if b not in alone]
+        for a in left:
+            if any(says(a, b) for b in (*right, *enough)):
+                yield a
+            else:
+                yield from (a | b for b in others if may_hold(a | b))
+
+    def _times(
+        self, place: Place, kind: str, left: Ways, right: Ways, mode: Mode, enough: Alternatives = ()
+    ) -> Ways:
         if right == TRUE:
             return left
+        if mode == "none":
+            sides = (tuple(conjunct for conjunct, _ in ways) for ways in (left, right))
+            return plain(self.product(place, kind, *sides, enough))
         _refuse_above(MAX_PRODUCTS, len(left) * len(right), place)
         joined = ((a | b, s | t) for a, s in left for b, t in right)
         return self._bounded(place, simplest_ways([way for way in joined if self._pruner.may_hold(way[0])], mode))

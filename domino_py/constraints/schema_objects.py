@@ -8,6 +8,7 @@ patterns they match. Keys come in any order, or in the declared one by option.
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import reduce
 from itertools import product
@@ -145,25 +146,27 @@ def _ways(compiler: SchemaCompiler, sayings: Sayings, kind: Kind) -> Ways:
     free = EMPTY if base is None else compiler.value(base)
     if base is None or free is EMPTY:
         return Ways(EMPTY)
-    always, choices = 0, []
+    always, alike = 0, dict[Hashable, list[tuple[int, list[Atom]]]]()
     for duty, options in sayings.events(kind):
         if any(sayings.is_sure(base, more) for more in options):
             always |= 1 << duty
-        else:
-            choices.append([None, *((duty, more) for more in options)])
-    n = prod(len(choice) for choice in choices)
+            continue
+        name = frozenset(compiler.same_claims(more) for more in options)
+        done = alike[name][0][0] if name in alike else 0
+        alike[name] = [(done | 1 << duty, more) for more in options]
+    n = prod(1 + len(choice) for choice in alike.values())
     if n > MAX_VARIANTS:
         claim = sayings.duties[0]
         message = f"{n:,} ways in which one key can fulfil claims (at most {MAX_VARIANTS} are built)"
-        place = f"{claim.pointer}/{claim.keyword}"
+        place = f"{original(claim.pointer)}/{claim.keyword}"
         raise UnsupportedSchema([Problem(place, claim.keyword, message)])
     marked: dict[tuple[Expr, int], None] = {}
-    for chosen in product(*choices):
+    for chosen in product(*([None, *choice] for choice in alike.values())):
         taken = [pair for pair in chosen if pair is not None]
         if taken:
             value = compiler.value([*base, *(atom for _, more in taken for atom in more)])
             if value is not EMPTY:
-                marked[value, sum(1 << duty for duty, _ in taken) | always] = None
+                marked[value, reduce(or_, (done for done, _ in taken), always)] = None
     return Ways(free, always, tuple(marked))
 
 

@@ -11,10 +11,12 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 from decimal import Decimal
+from itertools import combinations
 from typing import Any
 
 from .json_numbers import Bounds
 from .schema_keywords import JSON_TYPES, as_whole
+from .schema_literals import literal_start, start_apart
 from .schema_logic import SchemaLogic
 from .schema_numbers import number_set
 from .schema_terms import listed_values
@@ -30,9 +32,11 @@ class Outline:
 
     types: set[str] = field(default_factory=lambda: set(JSON_TYPES))
     listed: dict[Hashable, Any] | None = None
+    excluded: set[Hashable] = field(default_factory=set)  # values that it cannot be
     bounds: Bounds = field(default_factory=Bounds)
     is_integer: bool = False
     lengths: tuple[int, int | None] = (0, None)
+    starts: list[tuple[str, bool]] = field(default_factory=list)  # of `literal_start`: strings begin in all these ways
     required: set[str] = field(default_factory=set)
     forbidden_but: set[str] | None = None  # only these keys may occur
     below: dict[str, list[str]] = field(default_factory=dict)  # key -> sub-schemas of its value
@@ -66,7 +70,7 @@ def are_told_apart(compiler: SchemaLogic, branches: list[str], kind: str) -> boo
 
     That is what unions look like; to compare all pairs of 200 branches took 3 s.
     """
-    return _are_told_apart(compiler, [_outline(compiler, [branch], {kind}) for branch in branches], MAX_LEVELS)
+    return _are_told_apart(compiler, [outline_of(compiler, [branch], {kind}) for branch in branches], MAX_LEVELS)
 
 
 def _are_told_apart(compiler: SchemaLogic, outlines: list[Outline], levels: int) -> bool:
@@ -76,14 +80,15 @@ def _are_told_apart(compiler: SchemaLogic, outlines: list[Outline], levels: int)
     if levels == 0 or any(outline.types != {"object"} for outline in outlines):
         return False
     for key in sorted(set.intersection(*(outline.required for outline in outlines))):
-        below = [_outline(compiler, outline.below.get(key, []), set(JSON_TYPES)) for outline in outlines]
+        below = [outline_of(compiler, outline.below.get(key, [])) for outline in outlines]
         if _are_told_apart(compiler, below, levels - 1):
             return True
     return False
 
 
-def _outline(compiler: SchemaLogic, places: list[str], kinds: set[str]) -> Outline:
-    outline = Outline(kinds)
+def outline_of(compiler: SchemaLogic, places: list[str], kinds: set[str] | None = None) -> Outline:
+    """What all these sub-schemas leave, at most."""
+    outline = Outline(kinds or set(JSON_TYPES))
     for pointer in places:
         _narrow(compiler, outline, pointer, set())
     return outline
@@ -119,20 +124,26 @@ def _narrow(compiler: SchemaLogic, outline: Outline, pointer: str, seen: set[str
         here = {value_key(value): value for value in listed_values(keywords)}
         kept = here if outline.listed is None else {k: v for k, v in outline.listed.items() if k in here}
         outline.listed = kept
+    unwanted = compiler.document.at[f"{pointer}/not"] if "not" in keywords else None
+    if isinstance(unwanted, dict) and len(unwanted) == 1 and unwanted.keys() <= {"enum", "const"}:
+        outline.excluded.update(map(value_key, listed_values(unwanted)))
     if not keywords.keys().isdisjoint(_BOUNDS):
         numbers = number_set([keywords], compiler.document.draft).bounds
         if numbers.lo is not None:
             outline.bounds = outline.bounds.with_lo(numbers.lo, numbers.lo_open)
         if numbers.hi is not None:
             outline.bounds = outline.bounds.with_hi(numbers.hi, numbers.hi_open)
-    _narrow_lengths(outline, keywords)
+    _narrow_strings(outline, keywords)
     _narrow_keys(compiler, outline, pointer, keywords)
     outline.choices += [compiler.document.children(pointer, k) for k in ("anyOf", "oneOf") if k in keywords]
     for child in compiler.all_of(pointer):
         _narrow(compiler, outline, child, seen)
 
 
-def _narrow_lengths(outline: Outline, keywords: dict[str, Any]) -> None:
+def _narrow_strings(outline: Outline, keywords: dict[str, Any]) -> None:
+    start = literal_start(keywords["pattern"]) if "pattern" in keywords else None
+    if start is not None:
+        outline.starts.append(start)
     lo, hi = outline.lengths
     lo = max(lo, as_whole(keywords.get("minLength", 0)) or 0)
     most = as_whole(keywords["maxLength"]) if "maxLength" in keywords else None
@@ -151,12 +162,12 @@ def _narrow_keys(compiler: SchemaLogic, outline: Outline, pointer: str, keywords
 
 def _is_empty(outline: Outline) -> bool:
     if outline.listed is not None:
-        kept = [value for value in outline.listed.values() if _may_hold(outline, value)]
-        return not kept
+        left = (value for name, value in outline.listed.items() if name not in outline.excluded)
+        return not any(_may_hold(outline, value) for value in left)
     if outline.bounds.is_contradiction:
         outline.types.discard("number")
     lo, hi = outline.lengths
-    if hi is not None and lo > hi:
+    if (hi is not None and lo > hi) or any(start_apart(*pair) for pair in combinations(outline.starts, 2)):
         outline.types.discard("string")
     if outline.forbidden_but is not None and outline.required - outline.forbidden_but:
         outline.types.discard("object")
@@ -172,7 +183,8 @@ def _may_hold(outline: Outline, value: Any) -> bool:
         return outline.bounds.holds(exact) and (not outline.is_integer or exact == exact.to_integral_value())
     if kind == "string":
         lo, hi = outline.lengths
-        return lo <= len(value) and (hi is None or len(value) <= hi)
+        is_apart = any(start_apart(start, (value, True)) for start in outline.starts)
+        return lo <= len(value) and (hi is None or len(value) <= hi) and not is_apart
     return True
 
 

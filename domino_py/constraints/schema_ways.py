@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from .schema_claims import Alternatives, Conjunct, simplest
 
@@ -15,6 +15,14 @@ Mode = Literal["none", "some", "all"]  # which annotating sub-schemas a way name
 
 NO_ONE: Seen = frozenset()
 TRUE: Ways = ((frozenset(), NO_ONE),)
+
+
+class Factor(NamedTuple):
+    """What one keyword (None: several) asks for. `enough`: what says all of that, though it is none of the ways."""
+
+    keyword: str | None
+    ways: Ways
+    enough: Alternatives = ()
 
 
 def plain(alternatives: Alternatives) -> Ways:
