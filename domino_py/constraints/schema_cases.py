@@ -16,13 +16,13 @@ from .schema_terms import has_key
 from .schema_values import json_type
 
 if TYPE_CHECKING:
-    from .schema_logic import SchemaLogic
+    from .schema_products import SchemaProducts
 
 MAX_CASES = 100
 LEAST_FACTORS = 3  # that say something about the key
 
 
-def key_cases(logic: SchemaLogic, pointer: str, factors: list[Alternatives]) -> Alternatives:
+def key_cases(logic: SchemaProducts, pointer: str, factors: list[Alternatives]) -> Alternatives:
     """Cases by the key that most of these list values of; none where no key will do."""
     lists: dict[str, dict[frozenset[Hashable], dict[Hashable, Any]]] = {}
     n_factors: dict[str, int] = {}
@@ -41,7 +41,7 @@ def key_cases(logic: SchemaLogic, pointer: str, factors: list[Alternatives]) -> 
     return ()
 
 
-def _listing(logic: SchemaLogic, conjunct: Conjunct) -> Iterable[tuple[str, str]]:
+def _listing(logic: SchemaProducts, conjunct: Conjunct) -> Iterable[tuple[str, str]]:
     """(key, the sub-schema of its value) wherever that lists its values."""
     for atom in conjunct:
         if isinstance(atom, Claim) and (atom.keyword != "properties" or atom.holds):
@@ -54,7 +54,7 @@ def _listing(logic: SchemaLogic, conjunct: Conjunct) -> Iterable[tuple[str, str]
                 yield key, place
 
 
-def _cases(logic: SchemaLogic, pointer: str, key: str, lists: list[dict[Hashable, Any]]) -> Alternatives:
+def _cases(logic: SchemaProducts, pointer: str, key: str, lists: list[dict[Hashable, Any]]) -> Alternatives:
     values = {name: value for listed in lists for name, value in listed.items()}
     if any(json_type(value) in ("array", "object") for value in values.values()):
         return ()

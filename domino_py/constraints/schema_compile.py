@@ -103,7 +103,8 @@ class SchemaCompiler(SchemaLogic):
         result = ANYTHING
         for atom in self.in_order(key):
             pointer = pointer_of(atom)
-            result = self.product((pointer, None), kind, result, self.alternatives(pointer, kind, isinstance(atom, str)))
+            more = self.alternatives(pointer, kind, isinstance(atom, str))
+            result = self.product((pointer, None), kind, result, more)
             if result == NOTHING:
                 break
         return result

@@ -11,13 +11,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from .schema_claims import HAS, Claim, Conjunct, claims_of, positives
+from .schema_literals import literal_start
 from .schema_source import escape_token
 from .schema_terms import listed_values
 from .schema_values import value_key
 
 if TYPE_CHECKING:
-    from .schema_logic import SchemaLogic
     from .schema_overlap import Outline
+    from .schema_products import SchemaProducts
 
 _REMARKS = frozenset(("title", "description", "default", "examples", "$comment", "readOnly", "writeOnly", "deprecated"))
 _VALUES = frozenset(("enum", "const", "default", "examples"))
@@ -42,7 +43,7 @@ class Facts:
 class Implications:
     """Answers for one document; remembered by conjunct and by places."""
 
-    def __init__(self, logic: SchemaLogic) -> None:
+    def __init__(self, logic: SchemaProducts) -> None:
         self.logic = logic
         self._facts: dict[Conjunct, Facts] = {}
         self._places: dict[tuple[str, str], str | None] = {}
@@ -170,9 +171,12 @@ class Implications:
         said = keywords.keys() - _REMARKS
         if not said:
             return True
+        outline = outline_of(self.logic, sorted(places))
+        if said == {"type", "pattern"} and keywords["type"] == "string" and outline.listed is not None:
+            start = literal_start(keywords["pattern"])
+            return start is not None and start[1] and outline.listed.keys() <= {value_key(start[0])}
         if not said <= _DECIDED | {"not"}:
             return False
-        outline = outline_of(self.logic, sorted(places))
         if "not" in said and not self._avoids(outline, keywords["not"]):
             return False
         if "type" in keywords:

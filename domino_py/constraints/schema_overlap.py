@@ -12,15 +12,17 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field
 from decimal import Decimal
 from itertools import combinations
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .json_numbers import Bounds
 from .schema_keywords import JSON_TYPES, as_whole
 from .schema_literals import literal_start, start_apart
-from .schema_logic import SchemaLogic
 from .schema_numbers import number_set
 from .schema_terms import listed_values
 from .schema_values import json_type, value_key
+
+if TYPE_CHECKING:
+    from .schema_products import SchemaProducts
 
 MAX_LEVELS = 4
 _BOUNDS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")
@@ -44,7 +46,7 @@ class Outline:
 
 
 def are_disjoint(
-    compiler: SchemaLogic, left: list[str], right: list[str], kind: str | None = None, levels: int = MAX_LEVELS
+    compiler: SchemaProducts, left: list[str], right: list[str], kind: str | None = None, levels: int = MAX_LEVELS
 ) -> bool:
     """Whether surely no value (of the JSON type `kind`) satisfies all of `left` and all of `right`."""
     key = (*left, None, *right, kind, levels)
@@ -54,10 +56,8 @@ def are_disjoint(
     return found
 
 
-def _are_disjoint(compiler: SchemaLogic, left: list[str], right: list[str], kind: str | None, levels: int) -> bool:
-    outline = Outline() if kind is None else Outline({kind})
-    for pointer in (*left, *right):
-        _narrow(compiler, outline, pointer, set())
+def _are_disjoint(compiler: SchemaProducts, left: list[str], right: list[str], kind: str | None, levels: int) -> bool:
+    outline = outline_of(compiler, [*left, *right], None if kind is None else {kind})
     if _is_empty(outline):
         return True
     if levels == 0:
@@ -65,7 +65,7 @@ def _are_disjoint(compiler: SchemaLogic, left: list[str], right: list[str], kind
     return _objects_clash(compiler, outline, levels) or _choices_clash(compiler, outline, left, right, levels)
 
 
-def are_told_apart(compiler: SchemaLogic, branches: list[str], kind: str) -> bool:
+def are_told_apart(compiler: SchemaProducts, branches: list[str], kind: str) -> bool:
     """Whether all these exclude each other by the values that they list, themselves or under required keys.
 
     That is what unions look like; to compare all pairs of 200 branches took 3 s.
@@ -73,7 +73,7 @@ def are_told_apart(compiler: SchemaLogic, branches: list[str], kind: str) -> boo
     return _are_told_apart(compiler, [outline_of(compiler, [branch], {kind}) for branch in branches], MAX_LEVELS)
 
 
-def _are_told_apart(compiler: SchemaLogic, outlines: list[Outline], levels: int) -> bool:
+def _are_told_apart(compiler: SchemaProducts, outlines: list[Outline], levels: int) -> bool:
     outlines = [outline for outline in outlines if not _is_empty(outline)]
     if _are_distinct(outlines):
         return True
@@ -86,11 +86,14 @@ def _are_told_apart(compiler: SchemaLogic, outlines: list[Outline], levels: int)
     return False
 
 
-def outline_of(compiler: SchemaLogic, places: list[str], kinds: set[str] | None = None) -> Outline:
+def outline_of(compiler: SchemaProducts, places: list[str], kinds: set[str] | None = None) -> Outline:
     """What all these sub-schemas leave, at most."""
     outline = Outline(kinds or set(JSON_TYPES))
     for pointer in places:
         _narrow(compiler, outline, pointer, set())
+    whole = [text for text, is_whole in outline.starts if is_whole]
+    if outline.listed is None and outline.types == {"string"} and whole:
+        outline.listed = {value_key(whole[0]): whole[0]}
     return outline
 
 
@@ -104,7 +107,7 @@ def _are_distinct(outlines: list[Outline]) -> bool:
     return True
 
 
-def _narrow(compiler: SchemaLogic, outline: Outline, pointer: str, seen: set[str]) -> None:
+def _narrow(compiler: SchemaProducts, outline: Outline, pointer: str, seen: set[str]) -> None:
     """Take what a sub-schema says into the outline, `$ref` and `allOf` included."""
     if pointer in seen:
         return
@@ -150,7 +153,7 @@ def _narrow_strings(outline: Outline, keywords: dict[str, Any]) -> None:
     outline.lengths = (lo, most if hi is None else hi if most is None else min(hi, most))
 
 
-def _narrow_keys(compiler: SchemaLogic, outline: Outline, pointer: str, keywords: dict[str, Any]) -> None:
+def _narrow_keys(compiler: SchemaProducts, outline: Outline, pointer: str, keywords: dict[str, Any]) -> None:
     outline.required |= set(keywords.get("required", ()))
     properties = keywords.get("properties", {})
     for key, child in zip(properties, compiler.document.children(pointer, "properties"), strict=True):
@@ -188,7 +191,7 @@ def _may_hold(outline: Outline, value: Any) -> bool:
     return True
 
 
-def _objects_clash(compiler: SchemaLogic, outline: Outline, levels: int) -> bool:
+def _objects_clash(compiler: SchemaProducts, outline: Outline, levels: int) -> bool:
     """Whether only objects are left and one of their required keys can have no value."""
     if outline.types != {"object"} or outline.listed is not None:
         return False
@@ -199,7 +202,7 @@ def _objects_clash(compiler: SchemaLogic, outline: Outline, levels: int) -> bool
     )
 
 
-def _choices_clash(compiler: SchemaLogic, outline: Outline, left: list[str], right: list[str], levels: int) -> bool:
+def _choices_clash(compiler: SchemaProducts, outline: Outline, left: list[str], right: list[str], levels: int) -> bool:
     """Whether some anyOf or oneOf has no branch that goes with the rest."""
     places = [*left, *right]
     return any(

@@ -12,7 +12,7 @@ from .schema_claims import HAS, Conjunct, claims_of
 from .schema_implied import Facts, Implications
 
 if TYPE_CHECKING:
-    from .schema_logic import SchemaLogic
+    from .schema_products import SchemaProducts
 
 _ABOUT_KEYS = (HAS, "properties", "additionalProperties")
 
@@ -20,7 +20,7 @@ _ABOUT_KEYS = (HAS, "properties", "additionalProperties")
 class Pruner:
     """Answers for one document; remembered by conjunct."""
 
-    def __init__(self, logic: SchemaLogic, implied: Implications) -> None:
+    def __init__(self, logic: SchemaProducts, implied: Implications) -> None:
         self.logic, self.implied = logic, implied
         self._known: dict[Conjunct, bool] = {}
         self._clashes: dict[frozenset[str], bool] = {}

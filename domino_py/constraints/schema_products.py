@@ -1,0 +1,129 @@
+"""Alternatives that must all hold, multiplied out: conjuncts of one of each.
+
+What cannot hold is left out early (`schema_prune`), what is implied is not multiplied (`schema_implied`), and where
+many alternatives ask for one key, its cases come first (`schema_cases`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator
+from math import prod
+from typing import TYPE_CHECKING
+
+from tokenizer_align.errors import Problem, UnsupportedSchema
+
+from .schema_cases import key_cases
+from .schema_claims import ANYTHING, Alternatives, Atom, Conjunct, pointer_of, simplest
+from .schema_document import Document
+from .schema_dynamic import original
+from .schema_implied import Implications
+from .schema_prune import Pruner
+from .schema_terms import SchemaTerms
+from .schema_ways import TRUE, Factor, Mode, Place, Ways, plain, simplest_ways
+
+if TYPE_CHECKING:
+    from .schema_overlap import Outline
+
+MAX_ALTERNATIVES = 500  # alternatives of one place once anyOf, oneOf and negations are multiplied out
+MAX_PRODUCTS = 20_000  # the same before those are left out that cannot hold or add nothing
+MANY = 64  # combinations from which on cases by one key are tried
+MAX_COMPARED = 4_000  # pairs of alternatives of which it is asked whether one says what the other does
+
+
+class SchemaProducts(SchemaTerms):
+    """Conjunctions of alternatives of one document's sub-schemas."""
+
+    def __init__(self, document: Document, dropped: frozenset[tuple[str, str]] = frozenset()) -> None:
+        super().__init__(document, dropped)
+        self.overlaps: dict[Hashable, bool] = {}  # of `schema_overlap`
+        self._outlines: dict[str, Outline] = {}
+        self._implied = Implications(self)
+        self._pruner = Pruner(self, self._implied)
+
+    def _all(self, pointer: str, kind: str, start: Ways, factors: list[Factor], mode: Mode) -> Ways:
+        """All at once, by cases of one key where that could be many alternatives."""
+        if kind == "object" and mode == "none" and prod(len(factor.ways) for factor in factors) > MANY:
+            cases = key_cases(self, pointer, [tuple(way[0] for way in factor.ways) for factor in factors])
+            if cases:
+                start = self._times((pointer, None), kind, start, plain(cases), mode)
+        for factor in factors:
+            if start == TRUE:
+                start = factor.ways
+            else:
+                start = self._times((pointer, factor.keyword), kind, start, factor.ways, mode, factor.enough)
+        return start
+
+    def outline_at(self, place: str) -> Outline:
+        """What one sub-schema leaves, at most."""
+        from .schema_overlap import outline_of
+
+        found = self._outlines.get(place)
+        if found is None:
+            found = self._outlines[place] = outline_of(self, [place])
+        return found
+
+    def same_claims(self, atoms: Iterable[Atom]) -> Hashable:
+        """Equal for sets of sub-schemas that must fail where these say the same."""
+        return frozenset(self._implied.same_as(pointer_of(atom)) for atom in atoms)
+
+    def property_place(self, pointer: str, key: str) -> str | None:
+        """The sub-schema that `properties` of another one has for a key."""
+        return self._implied.place(pointer, key)
+
+    def product(
+        self, place: Place, kind: str, left: Alternatives, right: Alternatives, enough: Alternatives = ()
+    ) -> Alternatives:
+        """Both at once, for values of one type; `place` is named where that is too much.
+
+        `enough`: what says all of the right side, though it is none of its alternatives.
+        """
+        if right == ANYTHING:
+            return left
+        if left == ANYTHING:
+            return right
+        _refuse_above(MAX_PRODUCTS, len(left) * len(right), place)
+        return self._limited(place, simplest(self._joined(kind, left, right, enough)))
+
+    def _joined(self, kind: str, left: Alternatives, right: Alternatives, enough: Alternatives) -> Iterator[Conjunct]:
+        """One of each side at once, without what cannot hold; where one side says what the other one does, it alone."""
+        if kind != "object":
+            yield from (a | b for a in left for b in right)
+            return
+        says, may_hold = self._implied.holds_anyway, self._pruner.may_hold
+        if len(left) * len(right) > MAX_COMPARED:
+            yield from (a | b for a in left for b in right if may_hold(a | b))
+            return
+        alone = [b for b in right if any(says(b, a) for a in left)]
+        yield from alone
+        others = [b for b in right if b not in alone]
+        for a in left:
+            if any(says(a, b) for b in (*right, *enough)):
+                yield a
+            else:
+                yield from (a | b for b in others if may_hold(a | b))
+
+    def _times(self, place: Place, kind: str, left: Ways, right: Ways, mode: Mode, enough: Alternatives = ()) -> Ways:
+        if right == TRUE:
+            return left
+        if mode == "none":
+            sides = (tuple(conjunct for conjunct, _ in ways) for ways in (left, right))
+            return plain(self.product(place, kind, *sides, enough))
+        _refuse_above(MAX_PRODUCTS, len(left) * len(right), place)
+        joined = ((a | b, s | t) for a, s in left for b, t in right)
+        return self._bounded(place, simplest_ways([way for way in joined if self._pruner.may_hold(way[0])], mode))
+
+    def _bounded(self, place: Place, ways: Ways) -> Ways:
+        _refuse_above(MAX_ALTERNATIVES, len(ways), place)
+        return ways
+
+    def _limited(self, place: Place, alternatives: Alternatives) -> Alternatives:
+        _refuse_above(MAX_ALTERNATIVES, len(alternatives), place)
+        return alternatives
+
+
+def _refuse_above(limit: int, n: int, place: Place) -> None:
+    if n > limit:
+        pointer, keyword = original(place[0]), place[1]
+        message = f"{n:,} combinations of alternatives (at most {limit:,} are built)"
+        hint = "Split the schema, or use fewer alternatives."
+        raise UnsupportedSchema([Problem(f"{pointer}/{keyword}" if keyword else pointer, keyword, message, hint=hint)])
