@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from domino_py.constraints.json_exponents import whole_numbers
 from domino_py.constraints.json_multiples import common_multiple, multiples, values_divide
 from domino_py.constraints.json_numbers import UNBOUNDED, Bounds, Digits, integer_by_value, number_range
 from domino_py.constraints.schema import json_schema
@@ -158,6 +160,47 @@ def test_multiples_by_value_are_the_multiples(
     legal = bounds.holds(value) and value % Decimal(divisor) == 0 and (not is_integer or value == int(value))
     found = multiples(bounds, [Decimal(divisor)], Digits(), is_integer, by_value=True)
     assert matches(found, text.encode()) == legal
+
+
+WRITINGS: list[tuple[dict[str, Any], str, str]] = [
+    ({"const": 1}, "1 1.0 1e0 10e-1 0.1e1 1E+00", "1e1 0.1 -1"),
+    ({"enum": [0, 100, 2.5, [3]]}, "0e7 -0.0e-3 1e2 1000e-1 25e-1 2.500 [30e-1]", "1e1 26e-1 [3.5]"),
+    ({"type": "integer"}, "1 1e0 10e-1 1.5e1 120.0e-1 0e-9 -30e-1", "15e-1 1.5 1.55e1"),
+    (
+        {"type": "integer", "minimum": 5, "maximum": 120},
+        "5 5e0 0.5e1 1.2e2 12e1 50e-1 120.0 1.20e2",
+        "4e0 1.21e2 121 40e-1 1.25e1 55e-1 0.55e1 5.5",
+    ),
+    ({"type": "integer", "exclusiveMinimum": -3}, "-2 -2e0 -20e-1 -0.2e1 7e9", "-3e0 -30e-1 -0.3e1"),
+]
+
+
+@pytest.mark.parametrize("schema, legal, illegal", WRITINGS)
+def test_numbers_come_in_every_writing_where_that_is_asked_for(
+    schema: dict[str, Any], legal: str, illegal: str
+) -> None:
+    constraint = json_schema(schema, number_spelling="any")
+    assert [text for text in legal.split() if not constraint.matches(text)] == []
+    assert [text for text in illegal.split() if constraint.matches(text)] == []
+
+
+@settings(max_examples=200)
+@given(
+    st.sampled_from(["0", "7", "-12", "300", "25"]),
+    st.sampled_from(["", ".0", ".5", ".50", ".125"]),
+    st.sampled_from(["", "e0", "E+3", "e1", "e-1", "e-2", "e00"]),
+    st.sampled_from(
+        [Bounds(), Bounds(Decimal(-2), Decimal(130)), Bounds(Decimal(0), None, True), Bounds(None, Decimal(8))]
+    ),
+)
+def test_whole_numbers_inside_bounds_have_every_writing(
+    whole: str, fraction: str, exponent: str, bounds: Bounds
+) -> None:
+    text = whole + fraction + exponent
+    value = Decimal(text)
+    legal = value == value.to_integral_value() and bounds.holds(value)
+    sign_fits = not text.startswith("-") or bounds.lo is None or bounds.lo < 0
+    assert matches(whole_numbers(bounds, Digits()), text.encode()) == (legal and sign_fits)
 
 
 def test_listed_values_by_value() -> None:

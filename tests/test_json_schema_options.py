@@ -158,6 +158,21 @@ def test_what_is_too_much_only_together_names_its_keywords_and_can_be_ignored(
     assert [problem.pointer for problem in ignoring.ignored] == pointers
 
 
+def test_what_names_no_keyword_is_blamed_on_those_that_combine() -> None:
+    """Two sub-schemas of one value are too many alternatives together; neither keyword is so alone."""
+
+    def union(letter: str) -> dict[str, Any]:
+        return {"type": "object", "anyOf": [{"required": [f"{letter}{i}"]} for i in range(30)]}
+
+    schema = {"required": ["a"], "allOf": [{"properties": {"a": union("x")}}, {"properties": {"a": union("y")}}]}
+    with pytest.raises(UnsupportedSchema) as error:
+        json_schema(schema)
+    assert [(problem.pointer, problem.keyword) for problem in error.value.problems] == [("/allOf/1/properties/a", None)]
+    ignoring = json_schema(schema, on_unsupported="ignore")
+    assert [problem.pointer for problem in ignoring.ignored] == ["/allOf/1/properties/a/anyOf"]
+    assert ignoring.matches('{"a": {"x7": 1}}') and not ignoring.matches('{"a": {"y7": 1}}')
+
+
 def test_arrays_of_arrays_that_must_differ_are_built() -> None:
     """Counting the values of such arrays once ended in an IndexError."""
     arrays = json_schema({"type": "array", "uniqueItems": True, "minItems": 2, "items": {"type": "array"}})

@@ -15,7 +15,7 @@ from typing import Final, TypeAlias
 
 from .derivatives import moves, nullable
 from .expressions import EPSILON, K_ANCHOR, Expr
-from .unique import Level, first_level, read_level
+from .unique import Level, first_level, read_values
 
 MAX_JOINS = 1 << 17  # unions that are remembered
 KEPT_JOINS = 256  # from one text to the next
@@ -136,7 +136,7 @@ def step(stacks: Stacks, byte: int) -> Stacks:
     noted: dict[Stacks, Stacks] = {}
     for top, below in closure(stacks).tops:
         after = [frames for mask, frames in moves(_expr(top)) if mask >> byte & 1]
-        if not after or (isinstance(top, Anchored) and read_level(top.level, bytes([byte])) is None):
+        if not after or (isinstance(top, Anchored) and read_values(top.level, bytes([byte])) is None):
             continue
         rest = _note(below, bytes([byte]), noted)
         for frames in after if rest else ():
@@ -175,7 +175,7 @@ def _note(stacks: Stacks, byte: bytes, noted: dict[Stacks, Stacks]) -> Stacks:
 def _noted(stacks: Stacks, byte: bytes, noted: dict[Stacks, Stacks]) -> Stacks:
     tops: dict[Frame, Stacks] = {}
     for frame, below in stacks.tops:
-        level = read_level(frame.level, byte) if isinstance(frame, Anchored) else None
+        level = read_values(frame.level, byte) if isinstance(frame, Anchored) else None
         if noted[below] and (level is not None or not isinstance(frame, Anchored)):
             after = Anchored(frame.anchor, level) if isinstance(frame, Anchored) and level is not None else frame
             tops[after] = union(tops.get(after, NOTHING), noted[below])

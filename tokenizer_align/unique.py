@@ -135,7 +135,17 @@ def first_level(kind: str) -> Level:
 
 def read_level(level: Level, data: bytes) -> Level | None:
     """The level after more bytes, None where something came twice; what follows its own closing bracket is not read."""
-    used, item, rivals, is_due = level.used, level.item, level.rivals, level.is_due
+    after = read_values(level, data)
+    if after is None or after.item is None:
+        return after
+    is_new = level.item is None or after.used is not level.used
+    rivals = still_possible(after.item, tuple(after.used) if is_new else level.rivals)
+    return Level(after.used, after.item, rivals, after.is_due)
+
+
+def read_values(level: Level, data: bytes) -> Level | None:
+    """The same without rivals: enough to see what came twice, at a cost that does not grow with what came before."""
+    used, item, is_due = level.used, level.item, level.is_due
     at, n = 0, len(data)
     while at < n:
         if item is None:
@@ -145,14 +155,12 @@ def read_level(level: Level, data: bytes) -> Level | None:
                 continue
             if byte == 0x5D:
                 break
-            item, rivals = START, tuple(used)
+            item = START
         after = read_on(item, data, at)
         if isinstance(after, Partial):
             item = after
             break
         if after.value is None or after.value in used:
             return None
-        used, item, rivals, is_due, at = used | {after.value}, None, (), False, after.at
-    if rivals and item is not None:
-        rivals = still_possible(item, rivals)
-    return Level(used, item, rivals, is_due)
+        used, item, is_due, at = used | {after.value}, None, False, after.at
+    return Level(used, item, (), is_due)

@@ -10,7 +10,7 @@ from functools import lru_cache
 from tokenizer_align.errors import Problem
 from tokenizer_align.expressions import Expr, Rule, alt, call, frame, lit, repeat, seq
 
-from . import json_numbers
+from . import json_exponents, json_numbers
 from .base import Constraint
 from .json_layout import JsonStyle, style_from_options
 from .json_strings import ANY_STRING
@@ -67,7 +67,7 @@ def any_number(style: JsonStyle) -> Expr:
 def any_integer(style: JsonStyle) -> Expr:
     """Any whole number, as a frame: without fraction and exponent, or in every writing that the style asks for."""
     if style.number_spelling == "any":
-        return frame(json_numbers.integer_by_value(style.digits))
+        return frame(alt(json_numbers.integer_by_value(style.digits), json_exponents.whole_with_negative_exponent()))
     return frame(json_numbers.integer(style.digits))
 
 

@@ -95,7 +95,7 @@ class SchemaCompiler(SchemaLogic):
             return grammar.any_value(self.style)
         body = alt(*(self.conjunct(kind, c) for kind, found in by_type.items() for c in found))
         if body is EMPTY and not any(by_type.values()):
-            self.note_contradiction(key, None, "no value satisfies all of this together")
+            self.note_types(key)
         return body
 
     def conjuncts(self, key: Iterable[Atom], kind: str) -> Alternatives:
@@ -258,6 +258,22 @@ class SchemaCompiler(SchemaLogic):
         if len(places) > 1:
             message += " (together with " + ", ".join(place or "the root" for place in places[1:]) + ")"
         self.contradictions.setdefault((places[0], message), Problem(places[0], keyword, message))
+
+    def note_types(self, key: Conjunct) -> None:
+        """Remember that no JSON type is left: which sub-schemas say so by `type`, where that is the reason."""
+        places: dict[str, set[str]] = {}
+        work = self.in_order(positive_atoms(key))
+        for pointer in work:
+            names = self.keywords(pointer).get("type")
+            if names is not None:
+                places[pointer] = {names} if isinstance(names, str) else set(names)
+            work += [child for child in self.all_of(pointer) if child not in work]
+        kinds = [{"number" if name == "integer" else name for name in names} for names in places.values()]
+        if len(places) < 2 or set.intersection(*kinds):
+            self.note_contradiction(key, None, "no value satisfies all of this together")
+            return
+        said = dict.fromkeys(" or ".join(sorted(names)) for names in places.values())
+        self.note_contradiction(places, "type", f"no value is {' and '.join(said)} at once")
 
     def is_risky(self, pointer: str) -> bool:
         """Whether a sub-schema must be built to know that it can be."""

@@ -14,6 +14,7 @@ from typing import Any
 from tokenizer_align.expressions import EMPTY, K_CALL, Expr, both, frame, neg, seq
 
 from .json import any_integer, any_number
+from .json_exponents import whole_numbers
 from .json_layout import JsonStyle
 from .json_multiples import multiples, multiples_by_value, values_divide
 from .json_numbers import UNBOUNDED, Bounds, exponent_part, integer, number_range, value_spellings, with_zeros
@@ -66,7 +67,11 @@ class NumberSet:
             found = number_range(self.bounds, style.digits, self.is_integer)
             if self.bounds.is_sign and not self.is_integer and not outside and found is not EMPTY:
                 found = seq(found, exponent_part(style.digits))
-            base = frame(with_zeros(found) if by_value and self.is_integer else found)
+            if by_value and self.is_integer and not outside:
+                found = whole_numbers(self.bounds, style.digits)
+            elif by_value and self.is_integer:
+                found = with_zeros(found)
+            base = frame(found)
         return frame(both(_inside(base), *outside)) if outside else base
 
 

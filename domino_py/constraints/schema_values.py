@@ -14,8 +14,8 @@ from typing import Any
 from tokenizer_align.expressions import Expr, alt, frame, lit, seq, words
 from tokenizer_align.members import Member, MemberSpec, start_members
 
+from .json_exponents import spellings
 from .json_layout import JsonStyle
-from .json_numbers import value_spellings
 from .json_strings import canonical_text
 
 
@@ -85,13 +85,16 @@ def any_of_values(values: Iterable[Any], style: JsonStyle) -> Expr:
     """Any of the values. All scalars are one trie, so that thousands cost what a few do."""
     scalars: list[bytes] = []
     others: list[Expr] = []
+    numbers: list[Decimal] = []
     for value in values:
         if isinstance(value, list | dict):
             others.append(_container(value, style))
         elif style.number_spelling == "any" and json_type(value) == "number":
-            others.append(value_spellings(Decimal(value)))
+            numbers.append(Decimal(value))
         else:
             scalars += scalar_spellings(value)
+    if numbers:
+        others.append(frame(spellings(numbers)))
     return alt(frame(words(scalars)), *others)
 
 
