@@ -42,7 +42,8 @@ def spellings(values: Sequence[Decimal]) -> Expr:
         some = seq(byte_set(b"eE"), optional(byte_set(b"+-")), repeat(DIGIT, 1, 3))
         parts.append(seq(value_spellings(Decimal(0)), optional(some)))
     for e in range(-MOST, MOST + 1) if others else ():
-        whole, decimals = [], []
+        whole: list[bytes] = []
+        decimals: list[bytes] = []
         for value in others:
             before, after = split_digits(shifted(value, -e).copy_abs())
             text = f"{'-' if value < 0 else ''}{before}{'.' if after else ''}{after}".encode()

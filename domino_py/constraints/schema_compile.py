@@ -262,7 +262,7 @@ class SchemaCompiler(SchemaLogic):
     def note_types(self, key: Conjunct) -> None:
         """Remember that no JSON type is left: which sub-schemas say so by `type`, where that is the reason."""
         places: dict[str, set[str]] = {}
-        work = self.in_order(positive_atoms(key))
+        work = [pointer_of(atom) for atom in self.in_order(positive_atoms(key))]
         for pointer in work:
             names = self.keywords(pointer).get("type")
             if names is not None:

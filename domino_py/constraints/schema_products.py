@@ -106,8 +106,8 @@ class SchemaProducts(SchemaTerms):
         if right == TRUE:
             return left
         if mode == "none":
-            sides = (tuple(conjunct for conjunct, _ in ways) for ways in (left, right))
-            return plain(self.product(place, kind, *sides, enough))
+            sides = [tuple(conjunct for conjunct, _ in ways) for ways in (left, right)]
+            return plain(self.product(place, kind, sides[0], sides[1], enough))
         _refuse_above(MAX_PRODUCTS, len(left) * len(right), place)
         joined = ((a | b, s | t) for a, s in left for b, t in right)
         return self._bounded(place, simplest_ways([way for way in joined if self._pruner.may_hold(way[0])], mode))
