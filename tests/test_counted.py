@@ -71,6 +71,8 @@ def test_walk_counted_equals_its_twin(item: Expr, tail: Expr, drawn: DrawnVocabu
         return
     assert {i: c for i, c in enumerate(found.tolist()) if c >= 0} == twin[0]
     assert {i: c for i, c in enumerate(in_tail.tolist()) if c >= 0} == twin[1]
+    between = {i for i in twin[0] if (state, -1) in engine.run_token(((state, -1),), i)}
+    assert {i for i, c in enumerate(in_tail.tolist()) if c == -2} == between
     assert dict(zip(exits[:n].tolist(), exit_counts[:n].tolist(), strict=True)) == twin[2]
 
 

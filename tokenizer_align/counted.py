@@ -91,6 +91,12 @@ def shape_of(item: Expr, tail: Expr) -> Shape | None:
     return Shape(opening, following)
 
 
+def item_bytes(count: Count) -> int:
+    """The bytes that begin an item (256-bit mask)."""
+    shape = shape_of(count.item, count.tail)
+    return 0 if shape is None else sum(mask for mask, _ in shape.opening)
+
+
 def build_chain(automaton: Automaton, state: int, count: Count) -> None:
     """Rows for a counting state and those that its items lead to, as far as they are new."""
     shape = shape_of(count.item, count.tail)

@@ -1470,8 +1470,8 @@ def walk_counted(ctx, start, state, opening, counts, tail_counts, exits, exit_co
     """Walk `item* tail` (its state, built without pushes) below a trie node and count items.
 
     opening: uint64[4], the bytes that begin an item. counts, tail_counts: int32[n_rows], filled with -1 before: items
-    begun by tokens that end in the items, and in the tail. exits, exit_counts: int64[as many as nodes below]: nodes
-    where the frame may end.
+    begun by tokens that end in the items, and in the tail (-2 there: a token ends between two items). exits,
+    exit_counts: int64[as many as nodes below]: nodes where the frame may end.
     Returns (result, number of exits, 0; EMPTY: a frame pushes).
     """
     flags = _i64(ctx, COUNTS)
@@ -1522,6 +1522,8 @@ def walk_counted(ctx, start, state, opening, counts, tail_counts, exits, exit_co
                 for i in range(starts[child], starts[child + 1]):
                     if after >= 0:
                         counts[ids[i]] = n
+                        if target == state:
+                            tail_counts[ids[i]] = -2
                     else:
                         tail_counts[ids[i]] = n
                 if np.int64(ends[child]) > child + 1:
@@ -1785,6 +1787,36 @@ def heads_below(ctx, stack):  # type: ignore[no-untyped-def]
     if counts[2]:
         return NEED_ROOM, n
     return (NEED_BUILD if counts[1] else OK), n
+
+
+@njit(cache=True, nogil=True)
+def narrow_keys(ctx, code, stack, out):  # type: ignore[no-untyped-def]
+    """List the tokens that read the beginning of a declared key, and those below whole ones, into out: int32[n_rows];
+    for all others, the memo of undeclared keys holds. The closed heads behind such a key come first in the pool.
+
+    Returns (result, how many heads, how many tokens).
+    """
+    counts = _i64(ctx, COUNTS)
+    counts[1] = 0
+    counts[2] = 0
+    codes, nodes, ends = _i64(ctx, HEAD_CODE), _i64(ctx, HEAD_STACK), _i32(ctx, TRIE_END)
+    starts, ids, instances = _i32(ctx, TRIE_TOKEN_START), _i32(ctx, TRIE_TOKEN_IDS), _i32(ctx, INSTANCES)
+    n_out = 0
+    n = list_key_paths(ctx, code, np.int64(0), np.int64(0))
+    if n >= ctx[HEAD_CAPACITY] or counts[2]:
+        return NEED_ROOM, np.int64(0), n_out
+    for i in range(1, n):
+        node = nodes[i]
+        last = node + 1 if key_goes_on(ctx, code, codes[i]) else np.int64(ends[node])
+        for at in range(np.int64(starts[node]), np.int64(starts[last])):
+            out[n_out] = ids[at]
+            n_out += 1
+    base = ((code - KEY_BASE) >> KEY_SHIFT) * INSTANCE_STRIDE
+    below = np.int64(instances[base + 4]) + np.int64(instances[base + 6])
+    n = close_heads(ctx, np.int64(0), add_head(ctx, np.int64(0), np.int64(0), below, stack))
+    if counts[2]:
+        return NEED_ROOM, n, n_out
+    return (NEED_BUILD if counts[1] else OK), n, n_out
 
 
 @njit(cache=True, nogil=True)

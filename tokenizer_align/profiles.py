@@ -24,11 +24,13 @@ class Profile:
     """How many items the tokens below a trie node use up, and where they may leave the repetition.
 
     `counts`: int32[2, n_rows], items begun by tokens that stay in the items, and by those that end in the tail (-1 for
-    others); `exits`: int64[2, n], trie nodes where the frame may end and tokens go on, and how many items they begin.
+    others, -2 in the second for tokens that end between two items); `exits`: int64[2, n], trie nodes where the frame
+    may end and tokens go on, and how many items they begin.
     """
 
     def __init__(self, counts: npt.NDArray[np.int32], exits: npt.NDArray[np.int64], n_words: int) -> None:
         counts, tail_counts = counts
+        self.whole: Ids = np.where(tail_counts == -2, counts, -1)  # of tokens that end between two items
         inside = np.flatnonzero(counts >= 0)
         keys = counts[inside]
         if len(keys) and keys.max() < 2**15:
@@ -36,8 +38,8 @@ class Profile:
         order = np.argsort(keys, kind="stable")
         self._ids: Ids = inside[order].astype(np.int32)
         self._counts = counts[self._ids]
-        self._tail_ids = np.flatnonzero(tail_counts >= 0).astype(np.int32)
-        self._tail_counts = tail_counts[self._tail_ids]
+        self.in_tail = np.flatnonzero(tail_counts >= 0).astype(np.int32)
+        self._tail_counts = tail_counts[self.in_tail]
         self._exits: list[tuple[int, int]] = [(node, n) for node, n in exits.T.tolist()]
         self._all = np.zeros(n_words, np.uint32)
         k.set_ids(self._ids, self._all)
@@ -54,8 +56,13 @@ class Profile:
         fits = self._tail_counts >= count.lo
         if count.hi is not None:
             fits &= self._tail_counts <= count.hi
-        k.set_ids(self._tail_ids[fits], mask)
+        k.set_ids(self.in_tail[fits], mask)
         return mask
+
+    def between(self, lo: int, hi: int) -> Ids:
+        """The tokens that stay in the items and begin at least `lo` and less than `hi` of them, by how many."""
+        low, high = np.searchsorted(self._counts, [lo, hi])
+        return self._ids[low:high]
 
     def exits(self, count: Count) -> tuple[int, ...]:
         """The trie nodes where the frame may end under this count."""
@@ -63,5 +70,5 @@ class Profile:
 
     def n_bytes(self) -> int:
         """Bytes that are kept, about."""
-        arrays = (self._ids, self._counts, self._tail_ids, self._tail_counts, self._all)
+        arrays = (self.whole, self._ids, self._counts, self.in_tail, self._tail_counts, self._all)
         return sum(array.nbytes for array in arrays)

@@ -16,9 +16,14 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import kernels as k
+from ..byte_masks import words_of
+from ..counted import Count, item_bytes
 from ..counting import slack
 from ..engine import Engine, Heads
 from .token_paths import Ids, TokenPaths
+
+MAX_STACKS = 1 << 14
+MIN_COUNTED = 256  # fewer tokens are run one by one
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,23 +51,85 @@ class ConstraintWalks:
         self._wide = np.zeros(1024, np.uint8)
         self._out = np.zeros(engine.vocabulary.n_rows, np.int32)
         self._in_frame: dict[int, Ids] = {}  # state -> narrow tokens that end in its frame
+        self._live_below: dict[int, int] = {}  # by stack
         self._slacks: dict[int, int] = {}
         self._room = _Room(256)
 
     def narrow_tokens(self, heads: Heads) -> Ids:
         """Tokens that the heads can read, all narrow ones among them, in no order; the mask was made before."""
+        with self.engine.lock:
+            # A token that no head leaves wide is narrow for each that reads it.
+            parts = [self._by_memo(head) for head in heads]
+            rest = tuple(head for head, part in zip(heads, parts, strict=True) if part is None)
+            found = [part for part in parts if part is not None] + ([self._walk(0, rest)] if rest else [])
+            return found[0] if len(found) == 1 else np.concatenate(found)
+
+    def _by_memo(self, head: tuple[int, int]) -> Ids | None:
+        """The same for one head by the engine's memo of its state; None where there is none that says all."""
+        tables, (code, stack) = self.engine.tables, head
+        if 0 <= code < k.LIT_BASE and tables.state_kind.array[code] == k.KEYS:
+            code = int(k.key_code(tables.ctx, np.int64(code)))
+        state = int(k.memo_state(tables.ctx, np.int64(code)))
+        memo = int(k.find_memo(tables.ctx, np.int64(0), np.int64(state))) if state >= 0 else -1
+        if memo < 0:
+            return None
+        residual, _, n_pushes = tables.memos.row(memo)[3:6].tolist()
+        if n_pushes or (residual >= 0 and tables.trie_height.array[residual] == k.LAZY_HEIGHT):
+            return None
+        found = [self._inside(state)]
+        below: Heads = ()
+        if code >= k.KEY_BASE:
+            keys, below = self._beside_keys(code, stack)
+            found.append(keys)
+        elif residual >= 0 and stack >= 0:
+            below = self._below(stack)
+        if residual >= 0 and below:
+            found.append(self._walk(residual, below))
+        return found[0] if len(found) == 1 else np.concatenate(found)
+
+    def _inside(self, state: int) -> Ids:
+        """Tokens that end in the frame of a state which has a memo, all narrow ones among them."""
+        found = self._in_frame.get(state)
+        if found is None:
+            found = self._counted(state)
+            self._in_frame[state] = found = self._kept_walk(state) if found is None else found
+        return found
+
+    def _counted(self, state: int) -> Ids | None:
+        """The same for a counted repetition: those of the endless one, and tokens that use up all items or too few."""
         engine = self.engine
-        with engine.lock:
-            frame = self._frame(heads)
-            if frame is None:
-                return self._walk(0, heads)
-            state, residual, stack = frame
-            inside = self._in_frame.get(state)
-            if inside is None:
-                inside = self._in_frame[state] = self._kept_walk(state)
-            if residual < 0 or stack < 0:
-                return inside
-            return np.concatenate([inside, self._walk(residual, self._below(stack))])
+        count = engine.automaton.count_at.get(state)
+        profile = None if count is None else engine.shared_walks.profiles.get((0, count.item, count.tail))
+        if count is None or profile is None:
+            return None
+        found = [self._inside(self._endless(count)), profile.in_tail]
+        if count.hi is not None:
+            found.append(profile.between(count.hi, count.hi + 1))
+        if count.lo and not self._is_wide(item_bytes(count)):
+            found.append(profile.between(0, count.lo))
+        return np.concatenate(found)
+
+    def _endless(self, count: Count) -> int:
+        """The state of the same items without numbers."""
+        engine = self.engine
+        engine.walkers.settle()
+        with engine.changing():
+            return engine.automaton.code_of(Count(count.item, count.tail, 0, None).expr)
+
+    def _is_wide(self, live: int) -> bool:
+        """Whether states that read these bytes (256-bit mask) are wide, as `kernels.is_wide_code`."""
+        words = words_of(live)
+        return not words[2] and bool(((words & self._cut_words) != 0).any(axis=1).all())
+
+    def _beside_keys(self, code: int, stack: int) -> tuple[Ids, Heads]:
+        """For a place in an object's keys: the tokens for which the memo of undeclared keys does not hold, and the
+        heads behind such a key."""
+        engine = self.engine
+        while True:
+            result, n_heads, n = k.narrow_keys(engine.tables.ctx, np.int64(code), np.int64(stack), self._out)
+            if result == k.OK:
+                return self._out[:n].copy(), engine.unload(n_heads)
+            engine._again(result)
 
     def _kept_walk(self, state: int) -> Ids:
         """The narrow tokens that end in a state's frame, from disk where they are kept there."""
@@ -78,20 +145,6 @@ class ConstraintWalks:
             engine.memo_store.store_beside(key, found, time.thread_time() - started)
         return found
 
-    def _frame(self, heads: Heads) -> tuple[int, int, int] | None:
-        """(state, residual trie, cell below) where the engine has a memo of the only head, so that what ends in its
-        frame is the same under every stack."""
-        engine = self.engine
-        if len(heads) != 1 or not 0 < heads[0][0] < k.LIT_BASE:
-            return None
-        state = int(k.memo_state(engine.tables.ctx, np.int64(heads[0][0])))
-        memo = int(k.find_memo(engine.tables.ctx, np.int64(0), np.int64(state))) if state >= 0 else -1
-        if memo < 0:
-            return None
-        residual, _, n_pushes = engine.tables.memos.row(memo)[3:6].tolist()
-        is_part = residual >= 0 and engine.tables.trie_height.array[residual] == k.LAZY_HEIGHT
-        return None if is_part or n_pushes else (state, residual, heads[0][1])
-
     def _below(self, stack: int) -> Heads:
         engine = self.engine
         while True:
@@ -99,6 +152,17 @@ class ConstraintWalks:
             if result == k.OK:
                 return engine.unload(n)
             engine._again(result)
+
+    def bytes_below(self, stack: int) -> int:
+        """The bytes of text that may come where the frame above a stack has ended (256-bit mask)."""
+        found = self._live_below.get(stack)
+        if found is None:
+            with self.engine.lock:
+                found = self.engine.live_bytes(self._below(stack)) & ~self.engine.reserved
+            if len(self._live_below) >= MAX_STACKS:
+                self._live_below.clear()
+            self._live_below[stack] = found
+        return found
 
     def _walk(self, node: int, heads: Heads) -> Ids:
         engine = self.engine
@@ -116,25 +180,53 @@ class ConstraintWalks:
 
     def groups(self, heads: Heads, tokens: Ids) -> Groups:
         """Tokens by where they lead."""
-        engine, group = self.engine, np.zeros(len(tokens), np.int32)
+        engine = self.engine
         with engine.lock:
-            while True:
-                room = self._room
-                engine.load(heads)
-                result, n = k.end_groups(
-                    engine.tables.ctx, len(heads), tokens, self._paths.text_start, self._paths.text, group,
-                    room.bounds, room.codes, room.stacks, room.live, room.complete,
-                )  # fmt: skip
-                if result != k.OK:
-                    engine._again(result)
-                elif n < 0:
-                    self._room = _Room(4 * len(room.complete))
-                else:
-                    break
-            bounds = room.bounds[: n + 1].tolist()
-            pairs = list(zip(room.codes[: bounds[-1]].tolist(), room.stacks[: bounds[-1]].tolist(), strict=True))
-            found = [tuple(sorted(pairs[bounds[g] : bounds[g + 1]])) for g in range(n)]
-            return Groups(group, found, room.live[:n].copy(), room.complete[:n].copy())
+            items = self._items_begun(heads) if len(tokens) >= MIN_COUNTED else None
+            if items is None:
+                return self._run_groups(heads, tokens)
+            # All that use up as many items of a counted repetition lead to the same heads.
+            n_items = items[tokens]
+            apart = np.flatnonzero(n_items < 0)
+            alone = self._run_groups(heads, tokens[apart])
+            group = np.empty(len(tokens), np.int32)
+            group[apart] = alone.group
+            found, live, complete = list(alone.heads), [alone.live], [alone.complete]
+            for n, first in zip(*(each.tolist() for each in np.unique(n_items, return_index=True)), strict=True):
+                if n >= 0:
+                    one = self._run_groups(heads, tokens[first : first + 1])
+                    group[n_items == n] = len(found) if one.heads else -1
+                    found += one.heads
+                    live.append(one.live)
+                    complete.append(one.complete)
+            return Groups(group, found, np.concatenate(live), np.concatenate(complete))
+
+    def _items_begun(self, heads: Heads) -> Ids | None:
+        """int32[n_rows]: of the only head, a counted repetition, the items that each token reads whole; -1 for tokens
+        that end elsewhere. None for other heads."""
+        count = self.engine.automaton.count_at.get(heads[0][0]) if len(heads) == 1 else None
+        profile = None if count is None else self.engine.shared_walks.profiles.get((0, count.item, count.tail))
+        return None if profile is None else profile.whole
+
+    def _run_groups(self, heads: Heads, tokens: Ids) -> Groups:
+        engine, group = self.engine, np.zeros(len(tokens), np.int32)
+        while True:
+            room = self._room
+            engine.load(heads)
+            result, n = k.end_groups(
+                engine.tables.ctx, len(heads), tokens, self._paths.text_start, self._paths.text, group,
+                room.bounds, room.codes, room.stacks, room.live, room.complete,
+            )  # fmt: skip
+            if result != k.OK:
+                engine._again(result)
+            elif n < 0:
+                self._room = _Room(4 * len(room.complete))
+            else:
+                break
+        bounds = room.bounds[: n + 1].tolist()
+        pairs = list(zip(room.codes[: bounds[-1]].tolist(), room.stacks[: bounds[-1]].tolist(), strict=True))
+        found = [tuple(sorted(pairs[bounds[g] : bounds[g + 1]])) for g in range(n)]
+        return Groups(group, found, room.live[:n].copy(), room.complete[:n].copy())
 
     def clamped(self, heads: Heads) -> Heads:
         """The heads without counts that one token cannot use up: what can be read whole from both is the same."""

@@ -11,7 +11,6 @@ from numba import njit
 
 ANYWHERE, BEHIND_WHOLE, NOWHERE = 0, 1, 2  # what may end in a state
 ORDINARY, WHOLE, NEVER = 0, 1, 2  # kinds of tokens; WHOLE: always a whole pre-token
-MAX_GUESSES = 64  # guesses alive after one token from one state; today's automata have at most four
 
 
 @njit(cache=True, nogil=True)
@@ -19,59 +18,6 @@ def may_stop(stop, kind):  # type: ignore[no-untyped-def]
     """Whether a token of a kind may end in a state: ORDINARY ones in ANYWHERE states, WHOLE ones in BEHIND_WHOLE
     states, those that the tokenizer NEVER writes in none."""
     return (kind == ORDINARY and stop == ANYWHERE) or (kind == WHOLE and stop == BEHIND_WHOLE)
-
-
-@njit(cache=True, nogil=True)
-def token_rows(first, arcs, start, trie_byte, ends, depths, depth, token_start, token_ids, stops, kinds, row0, row1):  # type: ignore[no-untyped-def]
-    """The tokens that can be read from a state, by the bit of their first byte, into row0 and row1: uint32[n_words].
-
-    stops: uint8[n_states], see `may_stop`; kinds: uint8[n_rows]. Returns False where more than MAX_GUESSES guesses were
-    alive.
-    """
-    states = np.zeros((depth + 1, MAX_GUESSES), np.int32)
-    bits = np.zeros((depth + 1, MAX_GUESSES), np.int8)
-    sizes = np.zeros(depth + 1, np.int32)
-    states[0, 0] = start
-    sizes[0] = 1
-    node = 1
-    while node < trie_byte.shape[0]:
-        at = depths[node]
-        n = 0
-        for i in range(sizes[at - 1]):
-            place = states[at - 1, i] * 256 + trie_byte[node]
-            for arc in range(first[place], first[place + 1]):
-                bit = arcs[arc, 0]
-                if at > 1:
-                    if bit:
-                        continue
-                    bit = bits[at - 1, i]
-                known = False
-                for j in range(n):
-                    if states[at, j] == arcs[arc, 1] and bits[at, j] == bit:
-                        known = True
-                        break
-                if known:
-                    continue
-                if n == MAX_GUESSES:
-                    return False
-                states[at, n] = arcs[arc, 1]
-                bits[at, n] = bit
-                n += 1
-        sizes[at] = n
-        if n == 0:
-            node = ends[node]
-            continue
-        if token_start[node] < token_start[node + 1]:
-            for i in range(n):
-                for place in range(token_start[node], token_start[node + 1]):
-                    token = token_ids[place]
-                    if may_stop(stops[states[at, i]], kinds[token]):
-                        if bits[at, i]:
-                            row1[token >> 5] |= np.uint32(1) << np.uint32(token & 31)
-                        else:
-                            row0[token >> 5] |= np.uint32(1) << np.uint32(token & 31)
-        node += 1
-    return True
 
 
 @njit(cache=True, nogil=True)
@@ -108,51 +54,6 @@ def tokens_into(first, arcs, sources, trie_byte, ends, depths, depth, token_star
                     row[token >> 5] |= np.uint32(1) << np.uint32(token & 31)
                     break
         node += 1
-
-
-@njit(cache=True, nogil=True)
-def token_ends(first, arcs, start, tokens, text_start, text, stops, kinds, out):  # type: ignore[no-untyped-def]
-    """Where tokens end when they are read from a state as one piece: rows (index into tokens, bit, state) into
-    out: int32[m, 3]. Returns how many rows there are; where that is more than m, the rest is missing."""
-    here, after = np.zeros((MAX_GUESSES, 2), np.int32), np.zeros((MAX_GUESSES, 2), np.int32)
-    n_out = 0
-    for i in range(tokens.shape[0]):
-        token = tokens[i]
-        if text_start[token] == text_start[token + 1]:
-            continue
-        here[0, 1] = start
-        n = 1
-        for at in range(text_start[token], text_start[token + 1]):
-            m = 0
-            for j in range(n):
-                place = here[j, 1] * 256 + text[at]
-                for arc in range(first[place], first[place + 1]):
-                    bit = arcs[arc, 0]
-                    if at > text_start[token]:
-                        if bit:
-                            continue
-                        bit = here[j, 0]
-                    known = False
-                    for other in range(m):
-                        if after[other, 0] == bit and after[other, 1] == arcs[arc, 1]:
-                            known = True
-                            break
-                    if not known and m < MAX_GUESSES:
-                        after[m, 0] = bit
-                        after[m, 1] = arcs[arc, 1]
-                        m += 1
-            n = m
-            here, after = after, here
-            if n == 0:
-                break
-        for j in range(n):
-            if may_stop(stops[here[j, 1]], kinds[token]):
-                if n_out < out.shape[0]:
-                    out[n_out, 0] = i
-                    out[n_out, 1] = here[j, 0]
-                    out[n_out, 2] = here[j, 1]
-                n_out += 1
-    return n_out
 
 
 @njit(cache=True, nogil=True)

@@ -20,6 +20,7 @@ from ..completion import shortest_of_automaton
 from ..engine import Heads
 from ..markers import MARKER_BYTE
 from .constraint_walks import ConstraintWalks, Groups, ids_of, set_bits
+from .signature_paths import settle
 from .token_paths import Ids, Row, TokenPaths
 
 MAX_NODES = 3000  # (heads, state, token) visited to decide one token
@@ -29,6 +30,7 @@ MAX_PLACE_BYTES = 64 << 20
 QUICK_TRIES = 8
 MAX_ROW_TRIES = 32  # followers whose whole rows are looked at for a group of tokens
 STRIDE = 64  # followers that are looked at together
+FEW = 4096  # so many are listed, which is less work than a row of the vocabulary
 MIN_FOR_ROW = 4  # so few tokens are asked one by one
 
 Node = tuple[Heads, int, int]
@@ -50,7 +52,7 @@ class Place:
     `easy`: the followers that can be continued whatever stands before them; `hard`: the others.
     """
 
-    __slots__ = ("complete", "easy", "fates", "groups", "hard", "heads", "open", "via", "ways")
+    __slots__ = ("complete", "easy", "fates", "few_easy", "groups", "hard", "heads", "open", "via", "ways")
 
     def __init__(self, walks: ConstraintWalks, heads: Heads, may_end: bool) -> None:
         self.heads = heads
@@ -61,6 +63,7 @@ class Place:
         self.open = live & ~walks.engine.reserved
         self.easy: Row | None = None
         self.hard: Ids | None = None
+        self.few_easy: Ids | None = None  # the easy ones where they are few
         self.groups: Groups | None = None  # of the hard followers
         self.fates: dict[tuple[int, int], int] = {}  # (state, token) -> tokens read to see it survive; 0: it does not
         self.via: dict[tuple[int, int], int] = {}  # (state, token) -> a token after which it survives
@@ -74,6 +77,8 @@ class Place:
             set_bits(hard, walks.narrow_tokens(self.heads))
             hard &= row
             self.easy, self.hard = row & ~hard, ids_of(hard)
+            if np.bitwise_count(self.easy).sum() <= FEW:
+                self.few_easy = ids_of(self.easy)
         return self.easy, self.hard
 
     def hard_groups(self, walks: ConstraintWalks) -> Groups:
@@ -104,13 +109,23 @@ class Ways:
 
 class Search:
     """Decides by search, with what it found so far. `may_end`: whether the end of the heads' frames ends the text;
-    else it is the end of what is known, and only positive answers count."""
+    else it is the end of what is known, and only positive answers count. `live_below`: the bytes that may come behind
+    that end (256-bit mask), if those are known."""
 
     def __init__(
-        self, walks: ConstraintWalks, paths: TokenPaths, pairs: PairsLike, may_end: bool, may_force: bool = False
+        self,
+        walks: ConstraintWalks,
+        paths: TokenPaths,
+        pairs: PairsLike,
+        may_end: bool,
+        may_force: bool = False,
+        live_below: int = 0,
     ) -> None:
         self.walks, self.paths, self.pairs = walks, paths, pairs
         self.may_end, self.may_force = may_end, may_force
+        self.sees_end = may_end or bool(live_below)
+        self.ends = [bool(cuts & live_below) for cuts in paths.cuts] if live_below else paths.ends
+        self._may_end_at = np.array(self.ends, np.bool_)
         self.overflows = 0
         self.searches = 0
         self.n_tests = 0  # pairs of tokens looked at by searches
@@ -125,7 +140,7 @@ class Search:
         if found is None:
             if len(self._places) >= self._max_places:
                 self._places.clear()
-            found = self._places[heads] = Place(self.walks, heads, self.may_end)
+            found = self._places[heads] = Place(self.walks, heads, self.sees_end)
         return found
 
     def is_settled(self, heads: Heads, p: int) -> bool:
@@ -145,7 +160,7 @@ class Search:
 
     def _is_plainly_live(self, place: Place, p: int) -> bool:
         """Whether the text may end, or a boundary may come next behind which anything legal is canonical in a way."""
-        return bool((place.open & self.paths.cuts[p]) and not self.may_force) or (place.complete and self.paths.ends[p])
+        return bool((place.open & self.paths.cuts[p]) and not self.may_force) or (place.complete and self.ends[p])
 
     def survivors(self, heads: Heads, p: int, tokens: Ids) -> npt.NDArray[np.int32]:
         """int32[n]: which of these tokens, all leading to (heads, p), can be continued canonically, as `survives`."""
@@ -234,12 +249,12 @@ class Search:
             pairs = list(zip(group.tolist(), p.tolist(), strict=True))
             known = {(g, at): self.is_settled(groups.heads[g], at) for g, at in set(pairs)}
             return np.array([known[pair] for pair in pairs], np.bool_)
-        settled: npt.NDArray[np.bool_] = ((groups.live[group] & self.paths.cuts_of[p]) != 0).any(axis=1)
-        if self.may_end:
-            settled |= groups.complete[group] & self.paths.may_end[p]
-        if self.walks.engine.reserved:
-            settled |= (groups.live[group, 3] >> np.uint64(63) != 0) & self.paths.may_end[p]
-        return settled & (group >= 0)
+        settled = np.zeros(len(ends), np.bool_)
+        settle(
+            group, p, groups.live, groups.complete, self.paths.cuts_of, self._may_end_at, self.sees_end,
+            bool(self.walks.engine.reserved), settled,
+        )  # fmt: skip
+        return settled
 
     def _has_easy_way(self, place: Place, p: int, token: int) -> bool:
         """Whether some token may follow that surely can be continued."""
@@ -263,9 +278,15 @@ class Search:
 
     def _make_ways(self, place: Place, p: int) -> Ways:
         easy, hard = place.look(self.walks, self.paths)
-        row0, row1 = self.paths.rows(p)
-        has_boundary = bool((easy & row1).any())
-        good = ids_of(easy & row0)
+        if place.few_easy is None:
+            row0, row1 = self.paths.rows(p)
+            has_boundary = bool((easy & row1).any())
+            good = ids_of(easy & row0)
+        else:
+            ends = self.paths.ends_of_all(p, place.few_easy)
+            inside = ends[:, 1] == 0
+            has_boundary = not inside.all()
+            good = place.few_easy[ends[inside, 0]]
         if not len(hard):
             return Ways(good, has_boundary, np.zeros((0, 4), np.int32), None)
         groups = place.hard_groups(self.walks)

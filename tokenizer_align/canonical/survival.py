@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +15,7 @@ from .token_paths import Ids, Row, States, TokenPaths
 from .witnesses import Witnesses
 
 MAX_SHALLOW = 1 << 12
+MAX_SEARCHES = 64  # of one depth, by the bytes that may come below
 
 
 class Survival:
@@ -36,8 +38,9 @@ class Survival:
         self.walks = ConstraintWalks(self.engine, self.paths, self.may_force)
         self.full = Search(self.walks, self.paths, self.pairs, may_end=True, may_force=self.may_force)
         self.shallow = Search(self.walks, self.paths, self.pairs, may_end=False, may_force=self.may_force)
+        self._above: dict[int, Search] = {}  # the same where the bytes that may come below the top frame are known
         self.witnesses = Witnesses(self.walks, self.paths, self.pairs)
-        self._shallow: dict[tuple[Heads, int], dict[int, int]] = {}
+        self._shallow: dict[tuple[Search, Heads, int], dict[int, int]] = {}
         self._kept: dict[tuple[Heads, States], tuple[Row, Row, int]] = {}
         self._old_kept: dict[tuple[Heads, States], tuple[Row, Row, int]] = {}
 
@@ -105,7 +108,10 @@ class Survival:
         open_rows = np.flatnonzero(~alive)
         if not len(open_rows):
             return 0
-        together = groups.group[ends[open_rows, 0]].astype(np.int64) << 32 | ends[open_rows, 2]
+        _, state = np.unique(ends[open_rows, 2], return_inverse=True)
+        together = groups.group[ends[open_rows, 0]].astype(np.int64) * (int(state.max()) + 1) + state
+        if together.max() < 2**15:
+            together = together.astype(np.int16)  # sorted by digits
         order = np.argsort(together, kind="stable")
         firsts = np.flatnonzero(np.diff(together[order])) + 1
         most = 0
@@ -138,19 +144,34 @@ class Survival:
         return alive
 
     def _survivors_under_any_stack(self, heads: Heads, p: int, tokens: Ids) -> npt.NDArray[np.int32]:
-        """int32[n]: which tokens survive whatever lies below the top frame; remembered."""
+        """int32[n]: which tokens survive whatever lies below the top frame, or for what may come there first;
+        remembered."""
         shallow = self.walks.cut_off(heads)
+        alive = np.zeros(len(tokens), np.int32)
         if shallow is None:
-            return np.zeros(len(tokens), np.int32)
-        known = self._shallow.get((shallow, p))
-        if known is None:
-            if len(self._shallow) >= MAX_SHALLOW:
-                self._shallow.clear()
-            known = self._shallow[shallow, p] = {}
-        new = np.array([token for token in tokens.tolist() if token not in known], np.int32)
-        if len(new):
-            known.update(zip(new.tolist(), self.shallow.survivors(shallow, p, new).tolist(), strict=True))
-        return np.array([known[token] for token in tokens.tolist()], np.int32)
+            return alive
+        for search in self._shallow_searches(heads):
+            known = self._shallow.get((search, shallow, p))
+            if known is None:
+                if len(self._shallow) >= MAX_SHALLOW:
+                    self._shallow.clear()
+                known = self._shallow[search, shallow, p] = {}
+            rest = np.flatnonzero(alive == 0)
+            new = np.array([token for token in tokens[rest].tolist() if token not in known], np.int32)
+            if len(new):
+                known.update(zip(new.tolist(), search.survivors(shallow, p, new).tolist(), strict=True))
+            alive[rest] = [known[token] for token in tokens[rest].tolist()]
+        return alive
+
+    def _shallow_searches(self, heads: Heads) -> Iterator[Search]:
+        yield self.shallow
+        if len(heads) == 1:
+            below = self.walks.bytes_below(heads[0][1])
+            if below not in self._above:
+                if len(self._above) >= MAX_SEARCHES:
+                    self._above.clear()
+                self._above[below] = Search(self.walks, self.paths, self.pairs, may_end=False, live_below=below)
+            yield self._above[below]
 
     def survives(self, heads: Heads, p: int, token: int) -> bool:
         """Whether a token that leads to (heads, p) can be continued canonically."""
@@ -168,12 +189,16 @@ class Survival:
         if found is None:
             if self.full.is_settled(heads, p):
                 found = 1
-            elif not self.may_force:
+            else:
+                found = self._fate_under_any_stack(heads, p, token)
+            if not found and not self.may_force:
                 found = self.witnesses.fate(heads, p, token)
-            found = found or self._fate_under_any_stack(heads, p, token) or self.full.survives(heads, p, token)
+            found = found or self.full.survives(heads, p, token)
             fates[p, token] = found
         return found
 
     def _fate_under_any_stack(self, heads: Heads, p: int, token: int) -> int:
         shallow = self.walks.cut_off(heads)
-        return 0 if shallow is None else self.shallow.survives(shallow, p, token)
+        if shallow is None:
+            return 0
+        return next(filter(None, (one.survives(shallow, p, token) for one in self._shallow_searches(heads))), 0)

@@ -9,7 +9,6 @@ stands before. A state without cuts is *poor*.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -24,48 +23,25 @@ from .path_kernels import (
     WHOLE,
     may_stop,
     text_ends,
-    token_ends,
-    token_rows,
     tokens_into,
 )
+from .pre_tokens import PreTokens
+from .signature_paths import SignaturePaths
+from .signatures import signatures, signatures_cache
 
 Row = npt.NDArray[np.uint32]  # uint32[n_words], token t is bit t & 31 of word t >> 5
 Ids = npt.NDArray[np.int32]
 States = tuple[int, ...]  # states of P, ascending
 
 MAX_ROWS = 512  # states whose rows are kept
-
-
-class PreTokensLike(Protocol):
-    """The pre-tokenizer's automaton over bytes; see `pre_tokens.PreTokens`."""
-
-    @property
-    def start(self) -> int: ...
-    @property
-    def n_states(self) -> int: ...
-    @property
-    def ends(self) -> npt.NDArray[np.bool_]: ...
-    @property
-    def inside(self) -> npt.NDArray[np.bool_]: ...
-    @property
-    def whole(self) -> npt.NDArray[np.bool_]: ...
-    @property
-    def spelling(self) -> npt.NDArray[np.bool_]: ...
-    @property
-    def whole_ids(self) -> npt.NDArray[np.int32]: ...
-    @property
-    def first(self) -> npt.NDArray[np.int32]: ...
-    @property
-    def arcs(self) -> npt.NDArray[np.int32]: ...
-
-    def step(self, p: int, byte: int) -> tuple[tuple[int, int], ...]: ...
+MIN_KEPT_ROWS = 20_000  # of a vocabulary whose signatures are kept on disk
 
 
 class TokenPaths:
     """P beside one vocabulary. `poor` holds the tokens that may end in a poor state, whichever they are read from."""
 
     def __init__(
-        self, pre_tokens: PreTokensLike, trie: Trie, token_bytes: Sequence[bytes | None], never: Row | None = None
+        self, pre_tokens: PreTokens, trie: Trie, token_bytes: Sequence[bytes | None], never: Row | None = None
     ) -> None:
         self.pre_tokens = pre_tokens
         self.start = pre_tokens.start
@@ -82,6 +58,10 @@ class TokenPaths:
         self.kinds[pre_tokens.whole_ids] = WHOLE
         if never is not None:
             self.kinds[np.unpackbits(never.view(np.uint8), bitorder="little")[: len(token_bytes)] == 1] = NEVER
+        kept = signatures_cache if len(token_bytes) >= MIN_KEPT_ROWS else None
+        self._by_signature = SignaturePaths(
+            signatures(pre_tokens, token_bytes, kept), self.kinds == NEVER, pre_tokens.n_states
+        )
         self._rows: dict[int, tuple[Row, Row]] = {}
         self._ends: dict[tuple[int, int], tuple[tuple[int, int], ...]] = {}
         self._after: dict[tuple[States, bytes], States] = {}
@@ -149,20 +129,10 @@ class TokenPaths:
         """The tokens that can be read from a state as one piece, without and with a boundary before them."""
         found = self._rows.get(p)
         if found is None:
-            row0, row1 = np.zeros(self.n_words, np.uint32), np.zeros(self.n_words, np.uint32)
-            self._run_rows(p, self.stops, row0, row1)
             if len(self._rows) >= MAX_ROWS:
                 self._rows.clear()
-            found = self._rows[p] = (row0, row1)
+            found = self._rows[p] = self._by_signature.rows(p)
         return found
-
-    def _run_rows(self, p: int, stops: npt.NDArray[np.uint8], row0: Row, row1: Row) -> None:
-        trie, automaton = self._trie, self.pre_tokens
-        is_whole = token_rows(
-            automaton.first, automaton.arcs, p, trie.byte, trie.end, trie.depth, self._depth, trie.token_start,
-            trie.token_ids, stops, self.kinds, row0, row1,
-        )  # fmt: skip
-        assert is_whole, "more guesses than any known pre-tokenizer makes"
 
     def ends_of(self, p: int, token: int) -> tuple[tuple[int, int], ...]:
         """(bit, state) for each way to read a token from a state as one piece."""
@@ -183,15 +153,7 @@ class TokenPaths:
 
     def ends_of_all(self, p: int, tokens: Ids) -> npt.NDArray[np.int32]:
         """int32[n, 3]: (index into tokens, bit, state) for each way to read each token."""
-        automaton = self.pre_tokens
-        out = np.zeros((4 * len(tokens) + 16, 3), np.int32)
-        while True:
-            n = token_ends(
-                automaton.first, automaton.arcs, p, tokens, self.text_start, self.text, self.stops, self.kinds, out
-            )
-            if n <= len(out):
-                return out[:n]
-            out = np.zeros((n, 3), np.int32)
+        return self._by_signature.ends(p, tokens)
 
     def read_all(self, states: States, tokens: Ids) -> npt.NDArray[np.int32]:
         """int32[n, 2]: (index into tokens, state) for the states that `read` gives after each token's bytes."""
