@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from .lawful import LawConfiguration
 
 
+MAX_FATES = 1 << 12  # endings remembered at one place; unlike tokens they have no end
+
+
 class UnigramSearch(Search):
     """Reachability over (heads, state of P, ending)."""
 
@@ -79,7 +82,13 @@ class UnigramSurvival(Survival):
         return np.fromiter(fates, np.int32, len(tokens))
 
     def _fate_of(self, heads: Heads, p: int, ending: Any) -> int:
-        return 0 if ending is None else self._fate(heads, p, ending)
+        if ending is None:
+            return 0
+        place = self.full.place(heads)
+        if len(place.fates) >= MAX_FATES:
+            place.fates.clear()
+            place.via.clear()
+        return self._fate(heads, p, ending)
 
     def _fate_under_any_stack(self, heads: Heads, p: int, token: int) -> int:
         return 0  # endings are too many to be shared: where frames below are left out, numbers are searched for long
@@ -91,7 +100,12 @@ class UnigramSurvival(Survival):
 
     def goes_on(self, heads: Heads, p: int, ending: Any) -> bool:
         """Whether an ending at (heads, p) can be continued canonically."""
-        return super().survives(heads, p, ending)
+        with self.lock:
+            clamped = self.engine.clamped(heads)
+            found = self._fate_of(clamped, p, ending)
+            if found and clamped != heads and (found + 1) * self.engine.longest_token >= self.walks.slack(heads):
+                found = self._fate_of(heads, p, ending)
+            return found > 0
 
     def row_behind(self, heads: Heads, p: int, ending: Ending) -> Row:
         """The legal tokens that can be continued canonically behind an ending at (heads, p)."""
