@@ -284,7 +284,7 @@ class Extractor:
             return Outcome(record, failure=FailedRecord(record.index, record.id, error["type"], error["message"]))
         text = write_json(line["value"]) if self._is_json else line["value"]
         try:
-            return Outcome(record, self.constraint.parse(text))
+            return Outcome(record, self.constraint.read(text))
         except (ValueError, TypeError) as error:
             raise RecordError(
                 f"the value that an earlier run wrote for {record.name} cannot be read: {error}"

@@ -10,7 +10,7 @@ import importlib
 from dataclasses import dataclass, field
 from typing import Any
 
-from tokenizer_align.errors import EmptyLanguage, Problem
+from tokenizer_align.errors import ConstraintError, EmptyLanguage, Problem
 from tokenizer_align.expressions import Expr, alt, frame, seq
 
 _BUILDERS: dict[str, str] = {
@@ -107,11 +107,24 @@ class Constraint:
     def parse(self, text: str) -> Any:
         """The value that a legal text stands for: objects for JSON and types, values of the parts for what is combined
         (`a + b`: a tuple, `a | b`: that of the first that can read it, `repeat`: a list, `template`: a dict by hole,
-        `select`: which and its value), else the text. Raises ConstraintError where the text does not read so."""
+        `select`: which and its value), else the text. Raises ConstraintError for a text that is not legal, or that a
+        type's own checks refuse."""
+        value = self.read(text)
+        if not self.matches(text):
+            from .illegal import illegal_text
+
+            raise illegal_text(self, text)
+        return value
+
+    def read(self, text: str) -> Any:
+        """What `parse` gives, without a look at whether the text is legal: JSON may be laid out in another way."""
         if self.kind in ("json", "json_schema"):
             import json
 
-            return json.loads(text)
+            try:
+                return json.loads(text)
+            except json.JSONDecodeError as error:
+                raise ConstraintError(f"the text is not JSON: {error}") from error
         if self.kind in _PARSERS:
             home, function = _PARSERS[self.kind].split(":")
             return getattr(importlib.import_module(home), function)(self, text)

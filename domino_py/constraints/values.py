@@ -14,6 +14,7 @@ from tokenizer_align.errors import ConstraintError
 from tokenizer_align.splits import split, split_repetition
 
 from .base import Constraint
+from .illegal import illegal_text
 from .select import Selected
 from .template import parts_of
 
@@ -36,7 +37,7 @@ def _template(constraint: Constraint, text: str) -> dict[str, Any]:
     data = _encoded(text)
     offsets = split([expr for _, expr in parts], data)
     if offsets is None:
-        raise _illegal(constraint, text)
+        raise illegal_text(constraint, text)
     holes: dict[str, Constraint] = dict(constraint.source[1])
     return {
         name: _inside(f"the hole {{{name}}}", holes[name], _decoded(data[begin:end]))
@@ -50,7 +51,7 @@ def _sequence(constraint: Constraint, text: str) -> tuple[Any, ...]:
     data = _encoded(text)
     offsets = split([part.expression for part in constraint.source], data)
     if offsets is None:
-        raise _illegal(constraint, text)
+        raise illegal_text(constraint, text)
     return tuple(
         part.parse(_decoded(data[begin:end]))
         for part, begin, end in zip(constraint.source, offsets, offsets[1:], strict=False)
@@ -64,7 +65,7 @@ def _repetition(constraint: Constraint, text: str) -> list[Any]:
     separator = constraint.option("separator")
     spans = split_repetition(item.expression, lo, hi, data, None if separator is None else separator.expression)
     if spans is None:
-        raise _illegal(constraint, text)
+        raise illegal_text(constraint, text)
     return [_inside(f"item {at}", item, _decoded(data[begin:end])) for at, (begin, end) in enumerate(spans)]
 
 
@@ -73,14 +74,14 @@ def _alternatives(constraint: Constraint, text: str) -> Any:
     for part in constraint.source:
         if part.matches(text):
             return part.parse(text)
-    raise _illegal(constraint, text)
+    raise illegal_text(constraint, text)
 
 
 def _select(constraint: Constraint, text: str) -> Selected:
     for name, part in constraint.source:
         if part.matches(text):
             return Selected(name, _inside(f"the alternative {name!r}", part, text))
-    raise _illegal(constraint, text)
+    raise illegal_text(constraint, text)
 
 
 def _inside(where: str, part: Constraint, text: str) -> Any:
@@ -89,11 +90,6 @@ def _inside(where: str, part: Constraint, text: str) -> Any:
         return part.parse(text)
     except ConstraintError as error:
         raise ConstraintError(f"{where}: {error}") from error
-
-
-def _illegal(constraint: Constraint, text: str) -> ConstraintError:
-    shown = text if len(text) <= 200 else text[:197] + "..."
-    return ConstraintError(f"{shown!r} is no text of this {constraint.kind}; inspect(constraint, text) says where")
 
 
 def _encoded(text: str) -> bytes:
