@@ -32,9 +32,8 @@ def find_problems(grammar: Grammar) -> list[GrammarProblem]:
     """Errors and warnings, in the order of the text."""
     reached = reachable(grammar)
     found = _undefined(grammar)
-    found += _terminals(grammar)
-    if not any(problem.severity == "error" for problem in found):
-        found += _unproductive(grammar, reached)
+    circular, wrong = _terminals(grammar)
+    found += wrong + _unproductive(grammar, reached, circular)
     for rule in grammar.rules.values():
         if rule.name not in reached and grammar.start in grammar.rules:
             what = "imported" if rule.is_imported else "defined"
@@ -73,9 +72,9 @@ def _undefined(grammar: Grammar) -> list[GrammarProblem]:
     return found
 
 
-def _terminals(grammar: Grammar) -> list[GrammarProblem]:
-    """Terminals are regular: they hold no rules, and not themselves."""
-    found = []
+def _terminals(grammar: Grammar) -> tuple[set[str], list[GrammarProblem]]:
+    """Terminals are regular: they hold no rules, and not themselves. Those that hold themselves, and the problems."""
+    found, circular = [], set[str]()
     terminals = {name: rule for name, rule in grammar.rules.items() if rule.is_terminal}
     for rule in terminals.values():
         for reference in references(rule.body):
@@ -86,16 +85,20 @@ def _terminals(grammar: Grammar) -> list[GrammarProblem]:
     for component in components(graph):
         first = component[0]
         if len(component) > 1 or first in graph[first]:
+            circular |= set(component)
             message = f"the terminal {first!r} refers to itself"
             found.append(
                 grammar.source.problem(terminals[first].offset, message, "Write it as a rule, in small letters.")
             )
-    return found
+    return circular, found
 
 
-def _unproductive(grammar: Grammar, reached: set[str]) -> list[GrammarProblem]:
+def _unproductive(grammar: Grammar, reached: set[str], circular: set[str]) -> list[GrammarProblem]:
+    """Rules that no text satisfies. What another problem speaks of (undefined rules, circular terminals) counts as
+    fine, so that nothing is said twice."""
     rules = grammar.rules
-    good: set[str] = set()
+    bodies = [rule.body for rule in rules.values()]
+    good = circular | {name.name for body in bodies for name in references(body)} - rules.keys()
     while True:
         more = {name for name in rules if name not in good and _holds_text(rules[name].body, good)}
         if not more:

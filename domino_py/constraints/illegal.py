@@ -18,7 +18,7 @@ def illegal_text(constraint: Constraint, text: str) -> ConstraintError:
 
     >>> from domino_py.constraints.choice import choice
     >>> print(illegal_text(choice(["yes", "no"]), "nope"))
-    'nope' is no text of this choice constraint: 'pe' cannot stand at character 2; inspect(constraint, text) says what can
+    'nope' is no text of this choice constraint: 'pe' cannot stand at character 2; inspect(constraint, text) says more
     """
     shown = text if len(text) <= MAX_SHOWN else text[: MAX_SHOWN - 3] + "..."
     at = _n_legal(constraint, text)
@@ -28,7 +28,7 @@ def illegal_text(constraint: Constraint, text: str) -> ConstraintError:
         rest = text[at : at + 20]
         why = f"{rest if len(text) <= at + 20 else rest + '...'!r} cannot stand at character {at}"
     what = f"{shown!r} is no text of this {constraint.kind} constraint"
-    return ConstraintError(f"{what}: {why}; inspect(constraint, text) says what can")
+    return ConstraintError(f"{what}: {why}; inspect(constraint, text) says more")
 
 
 def _n_legal(constraint: Constraint, text: str) -> int:
