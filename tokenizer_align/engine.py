@@ -32,7 +32,7 @@ from .shared_rows import Reads, SharedRows
 from .shared_walks import SharedWalks
 from .tables import Tables
 from .token_ends import TokenEnds
-from .trie_arrays import add_trie
+from .trie_arrays import add_shapes, add_trie
 from .unique_masks import UniqueMasks
 from .unique_plans import UniquePlans
 from .unique_runs import Tracked, UniqueRuns, heads_of
@@ -45,6 +45,7 @@ Heads = tuple[tuple[int, int], ...]
 _ALL_READ = Reads(0, True)
 _NO_BYTES = np.zeros(0, np.uint8)
 COUNT_EVERY = 8  # rounds of building; the bytes of states are counted then
+SHAPE_MIN_NODES = 20_000  # of a vocabulary's trie; below, walking is fast
 MEMO_MIN_NODES = 300  # below, scanning a subtree is cheaper than keeping a memo of it
 
 
@@ -58,11 +59,13 @@ class Engine(PlainTokens):
         wide_bytes: int = WIDE_BYTES,
         budget: Budget = DEFAULT_BUDGET,
         cache: ArrayCache | None = memo_cache,
+        shape_min_nodes: int = SHAPE_MIN_NODES,
     ) -> None:
         """Args:
         memo_min_nodes, wide_bytes: from which size of a subtree and of a state on memos are made.
         budget: how much may be kept.
         cache: where memos over the whole vocabulary are kept on disk; None: nowhere.
+        shape_min_nodes: from which size of the vocabulary's trie on there is one by shape.
         """
         self.vocabulary = vocabulary
         self.budget = budget
@@ -84,6 +87,8 @@ class Engine(PlainTokens):
         self.token_arrays: dict[int, npt.NDArray[np.uint8]] = {}
         trie = self.read_vocabulary(vocabulary)
         add_trie(self.tables, trie)
+        if trie.n_nodes >= shape_min_nodes:
+            add_shapes(self.tables, trie)
         self.memo_store = MemoStore(vocabulary.fingerprint + self.key, trie.n_nodes, cache)
         self.n_vocabulary_nodes = trie.n_nodes
         self._n_trie = [pool.n for pool in self.tables.trie_pools()]

@@ -33,8 +33,10 @@ from numba.extending import intrinsic
     MEMO_KEYS, MEMO_VALUES, MEMO_MASK, MEMO_TABLE, MEMO_PUSHES, BASE_ROWS, BASE_LISTS, N_WORDS,
     HEAD_CODE, HEAD_STACK, HEAD_CAPACITY, WORK, WORK_CAPACITY, REQUESTS, REQUEST_CAPACITY,
     MEMO_MIN_NODES, JOIN_KEYS, JOIN_VALUES, JOIN_MASK, JOIN_WORK, JOIN_CAPACITY,
-    OWN_STATE, OWN_PARENT, OWN_TABLE, OWN_PLACES, OWN_TABLE_MASK, OWN_CAPACITY, N_SLOTS,
-) = range(63)  # fmt: skip
+    OWN_STATE, OWN_PARENT, OWN_TABLE, OWN_PLACES, OWN_TABLE_MASK, OWN_CAPACITY,
+    SHAPE_ROOT, SHAPE_AT, SHAPE_STARTS, SHAPE_MEMBERS, SHAPE_LEADS, SHAPE_STRETCH,
+    SHAPE_OWN_ROW, SHAPE_ROW, SHAPE_ROWS, SHAPE_KIND, SHAPE_LIMIT, N_SLOTS,
+) = range(74)  # fmt: skip
 
 # --- codes --------------------------------------------------------------------------------------------------------
 DEAD = -1
@@ -46,7 +48,7 @@ OWN_BASE = 1 << 28  # from here on: a walker's own cells, which end with its wal
 KEY_BASE = 1 << 40
 KEY_SHIFT = 20
 UNBUILT, ROW, KEYS, ALIAS, SPLIT, CHOICES = 0, 1, 2, 3, 4, 5
-FLAG_WIDE, FLAG_NO_MEMO, FLAG_ANCHOR = 1, 2, 4
+FLAG_WIDE, FLAG_NO_MEMO, FLAG_ANCHOR, FLAG_NO_SHAPES = 1, 2, 4, 8
 INSTANCE_STRIDE = 8  # root node, first word of allowed bits, words, extra?, first after-code, first rest, keys, unused
 # kind of base, place, length, residual root (-1: none), first of the frames pushed, how many, only state where it ends
 MEMO_STRIDE = 7
@@ -57,6 +59,8 @@ REACH_ALL = 2**31 - 2
 BASE_NONE, BASE_DENSE, BASE_LIST = 0, 1, 2
 MEMO_REQUEST = 1 << 62
 PART_REQUEST = 1 << 61  # with root << 8 | byte: a part of a residual trie
+SEVERAL_LEADS, HAS_STRETCH = 1, 2  # of a node of the trie by shape: several bytes lead to it, it holds stretches
+SHAPE_HEIGHT = 1 << 30  # of its nodes: no count is known to last, a state that keeps going does
 MAX_JOIN_STEPS = 1 << 17  # of one union of stacks; beyond, two heads stay apart
 NO_MEMBER = -3
 # results
@@ -896,8 +900,203 @@ def memo_state(ctx, code):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
+def shape_at(ctx, node, state):  # type: ignore[no-untyped-def]
+    """The node of the trie by shape that stands for a node of the vocabulary's trie alone; -1 where there is none, or
+    where the state should not go through it."""
+    shapes = ctx[SHAPE_ROOT]
+    if not 0 <= node < shapes or _u8(ctx, STATE_FLAGS)[state] & FLAG_NO_SHAPES:
+        return np.int64(-1)
+    return np.int64(_i32(ctx, SHAPE_AT)[node])
+
+
+@njit(cache=True, nogil=True)
+def avoid_shapes(ctx, begin, end):  # type: ignore[no-untyped-def]
+    """Note that these heads take long in the trie by shape."""
+    codes, flags, clamps = _i64(ctx, HEAD_CODE), _u8(ctx, STATE_FLAGS), _i32(ctx, STATE_CLAMP)
+    for i in range(begin, end):
+        code = codes[i]
+        if 0 <= code < LIT_BASE:
+            flags[code] |= np.uint8(FLAG_NO_SHAPES)
+            flags[clamps[code]] |= np.uint8(FLAG_NO_SHAPES if clamps[code] else 0)
+
+
+@njit(cache=True, nogil=True)
+def shape_origin(ctx, node):  # type: ignore[no-untyped-def]
+    """The only node of the vocabulary's trie that a node of the trie by shape stands for."""
+    at = node - ctx[SHAPE_ROOT]
+    return np.int64(_i32(ctx, SHAPE_MEMBERS)[np.int64(_i32(ctx, SHAPE_STARTS)[at])]) if at else np.int64(0)
+
+
+@njit(cache=True, nogil=True)
+def read_alike(ctx, begin, end, slot, node, first):  # type: ignore[no-untyped-def]
+    """Whether each head goes on in one way behind all bytes of a node's set, of which `first` is one; a head that must
+    be built counts as if."""
+    codes, kinds, state_rows = _i64(ctx, HEAD_CODE), _u8(ctx, STATE_KIND), _i32(ctx, STATE_ROW)
+    rows, lits, sets = _i32(ctx, ROWS), _i32(ctx, LITS), _u64(ctx, slot)
+    for i in range(begin, end):
+        code = codes[i]
+        if code < 0:
+            continue
+        if code >= KEY_BASE:
+            return False
+        if code >= LIT_BASE:
+            byte = np.int64(lits[code - LIT_BASE])
+            if sets[node * 4 + (byte >> 6)] >> np.uint64(byte & 63) & np.uint64(1):
+                return False
+        elif kinds[code] == ROW:
+            at = np.int64(state_rows[code]) * 256
+            target = rows[at + first]
+            for k in range(4):
+                word = sets[node * 4 + k]
+                while word:
+                    if rows[at + k * 64 + _lowest_bit(word)] != target:
+                        return False
+                    word &= word - np.uint64(1)
+        elif kinds[code] != UNBUILT:
+            return False
+    return True
+
+
+@njit(cache=True, nogil=True)
+def stay_alike(ctx, begin, end, node):  # type: ignore[no-untyped-def]
+    """Whether the heads stay as they are, whichever bytes the node's stretches go on with."""
+    sets, byte = _u64(ctx, SHAPE_STRETCH), np.int64(-1)
+    for k in range(4):
+        if byte < 0 and sets[node * 4 + k]:
+            byte = k * 64 + _lowest_bit(sets[node * 4 + k])
+    if not read_alike(ctx, begin, end, np.int64(SHAPE_STRETCH), node, byte):
+        return False
+    after = step(ctx, begin, end, byte, end)
+    if after - end != end - begin:
+        return False
+    codes, stacks = _i64(ctx, HEAD_CODE), _i64(ctx, HEAD_STACK)
+    for i in range(begin, end):
+        is_there = False
+        for j in range(end, after):
+            if codes[j] == codes[i] and stacks[j] == stacks[i]:
+                is_there = True
+                break
+        if not is_there:
+            return False
+    return True
+
+
+@njit(cache=True, nogil=True)
+def keeps_going(ctx, state, node):  # type: ignore[no-untyped-def]
+    """Whether a state stays as it is, whichever bytes the node's stretches go on with."""
+    own, sets = _u64(ctx, STATE_SELF), _u64(ctx, SHAPE_STRETCH)
+    if _i32(ctx, STATE_REACH)[state] != REACH_ALL:
+        return False
+    for k in range(4):
+        if sets[node * 4 + k] & ~own[state * 4 + k]:
+            return False
+    return True
+
+
+@njit(cache=True, nogil=True)
+def suits_shapes(ctx, begin, end):  # type: ignore[no-untyped-def]
+    """Whether heads without memos may gain by the trie by shape: one keeps going, and none is an object's keys."""
+    codes, kinds, flags, reach = (
+        _i64(ctx, HEAD_CODE),
+        _u8(ctx, STATE_KIND),
+        _u8(ctx, STATE_FLAGS),
+        _i32(ctx, STATE_REACH),
+    )
+    found = False
+    for i in range(begin, end):
+        code = codes[i]
+        if code >= KEY_BASE:
+            return False
+        if 0 <= code < LIT_BASE:
+            if kinds[code] == KEYS or flags[code] & FLAG_NO_SHAPES:
+                return False
+            found = found or reach[code] == REACH_ALL
+    return found
+
+
+@njit(cache=True, nogil=True)
+def add_shape_tokens(ctx, row, begin, end, mask):  # type: ignore[no-untyped-def]
+    """Set the bits of a row, or where there is none (-1) of the tokens at places begin..end-1."""
+    if row < 0:
+        set_tokens(ctx, begin, end, mask)
+        return
+    n_words, rows = ctx[N_WORDS], _u32(ctx, SHAPE_ROWS)
+    start = np.int64(row) * n_words
+    for i in range(n_words):
+        mask[i] |= rows[start + i]
+
+
+@njit(cache=True, nogil=True)
+def visit_shape(ctx, node, begin, end, n_work, mask):  # type: ignore[no-untyped-def]
+    """Read the edges of a node of the trie by shape with the heads begin..end-1; returns the work items."""
+    codes, ends, trie_bytes = _i64(ctx, HEAD_CODE), _i32(ctx, TRIE_END), _u8(ctx, TRIE_BYTE)
+    starts, kinds, shapes = _i32(ctx, TRIE_TOKEN_START), _u8(ctx, STATE_KIND), ctx[SHAPE_ROOT]
+    own_rows, all_rows = _i32(ctx, SHAPE_OWN_ROW), _i32(ctx, SHAPE_ROW)
+    member_starts, members, leads = _i32(ctx, SHAPE_STARTS), _i32(ctx, SHAPE_MEMBERS), _u64(ctx, SHAPE_LEADS)
+    shape_kinds, nullable, rows, stacks = (
+        _u8(ctx, SHAPE_KIND),
+        _u8(ctx, STATE_NULLABLE),
+        _i32(ctx, ROWS),
+        _i64(ctx, HEAD_STACK),
+    )
+    row, stack = np.int64(-1), stacks[begin]
+    if end - begin == 1 and 0 < codes[begin] < LIT_BASE and kinds[codes[begin]] == ROW:
+        row = np.int64(_i32(ctx, STATE_ROW)[codes[begin]])
+    last = np.int64(ends[node])
+    for i in range(begin, end):
+        code = codes[i]
+        if 0 < code < LIT_BASE and kinds[code] == ROW and whole_subtree(ctx, node, code):
+            add_shape_tokens(ctx, all_rows[node - shapes], np.int64(starts[node + 1]), np.int64(starts[last]), mask)
+            return n_work
+    live = heads_live(ctx, begin, end)
+    top, child = end, node + 1
+    while child < last:
+        at, following, is_live = child - shapes, np.int64(ends[child]), False
+        for k in range(4):
+            is_live = is_live or live[k] & leads[at * 4 + k] != 0
+        if is_live:
+            kind, byte = shape_kinds[at], np.int64(trie_bytes[child])
+            is_one = not kind & SEVERAL_LEADS or read_alike(ctx, begin, end, np.int64(SHAPE_LEADS), at, byte)
+            target = np.int64(rows[row * 256 + byte]) if row >= 0 and is_one else np.int64(DEAD)
+            if 0 < target < LIT_BASE and kinds[target] == ROW and nullable[target] == 0 and top < ctx[HEAD_CAPACITY]:
+                # one head that stays inside its frame: no step is needed
+                is_one = not kind & HAS_STRETCH or keeps_going(ctx, target, at)
+                if is_one:
+                    add_shape_tokens(ctx, own_rows[at], np.int64(starts[child]), np.int64(starts[child + 1]), mask)
+                    if following > child + 1:
+                        codes[top] = target
+                        stacks[top] = stack
+                        n_work = push_work(ctx, child, top, top + 1, n_work)
+                        top += 1
+            elif is_one:
+                after = step(ctx, begin, end, byte, top)
+                is_one = after == top or not kind & HAS_STRETCH or stay_alike(ctx, top, after, at)
+                if is_one and after > top:
+                    add_shape_tokens(ctx, own_rows[at], np.int64(starts[child]), np.int64(starts[child + 1]), mask)
+                    if following > child + 1:
+                        n_work = push_work(ctx, child, top, after, n_work)
+                        top = after
+            if not is_one:  # each stretch by itself, in the vocabulary's trie
+                before, n = np.int64(-1), top
+                for i in range(np.int64(member_starts[at]), np.int64(member_starts[at + 1])):
+                    member = np.int64(members[i])
+                    byte = np.int64(trie_bytes[member])
+                    if byte != before:
+                        before, top = byte, n
+                        n = step(ctx, begin, end, byte, top)
+                    if n > top:
+                        set_tokens(ctx, np.int64(starts[member]), np.int64(starts[member + 1]), mask)
+                        if np.int64(ends[member]) > member + 1:
+                            n_work = push_work(ctx, member, top, n, n_work)
+                top = n
+        child = following
+    return n_work
+
+
+@njit(cache=True, nogil=True)
 def use_memos(ctx, node, begin, end, n_work, mask):  # type: ignore[no-untyped-def]
     """Answer wide states from memos: base into the mask, residual trie and frame below as a new work item.
+    Where there is none, a state goes on by itself in the trie by shape, unless that was seen to take long.
 
     Returns (end of the heads that remain, top of the head pool, work items)."""
     codes, stacks = _i64(ctx, HEAD_CODE), _i64(ctx, HEAD_STACK)
@@ -909,7 +1108,13 @@ def use_memos(ctx, node, begin, end, n_work, mask):  # type: ignore[no-untyped-d
         state = memo_state(ctx, code)
         memo = find_memo(ctx, node, state) if state >= 0 else np.int64(-1)
         if state >= 0 and memo < 0:
-            request(ctx, np.int64(MEMO_REQUEST) | (node << 30) | state)
+            by_shape = shape_at(ctx, node, state) if code < KEY_BASE else np.int64(-1)
+            if by_shape >= 0:
+                n = add_head(ctx, top, top, code, stack)
+                n_work = push_work(ctx, by_shape, top, n, n_work)
+                top = n
+            else:
+                request(ctx, np.int64(MEMO_REQUEST) | (node << 30) | state)
             continue
         if memo >= 0:
             _i64(ctx, COUNTS)[MEMO_HITS] += 1
@@ -1185,9 +1390,13 @@ def walk_on(ctx, n_heads, mask):  # type: ignore[no-untyped-def]
     counts[SETS_READ] = 0
     counts[ANCHORS_PUSHED] = 0
     drop_own_cells(ctx)
-    codes, work, ends = _i64(ctx, HEAD_CODE), _i64(ctx, WORK), _i32(ctx, TRIE_END)
+    codes, stacks, work, ends = _i64(ctx, HEAD_CODE), _i64(ctx, HEAD_STACK), _i64(ctx, WORK), _i32(ctx, TRIE_END)
     trie_bytes, tables, starts = _u8(ctx, TRIE_BYTE), _i32(ctx, TRIE_TABLE), _i32(ctx, TRIE_TOKEN_START)
     kinds, by_byte, heights = _u8(ctx, STATE_KIND), _i32(ctx, TRIE_TABLES), _i32(ctx, TRIE_HEIGHT)
+    shapes = ctx[SHAPE_ROOT]
+    shapes_end = np.int64(ends[shapes]) if shapes else np.int64(0)
+    floor, asked, visits = -1, np.int64(0), 0  # of the heads that go through the trie by shape
+    first, behind = np.int64(0), np.int64(0)  # where these heads stand
     n_work = push_work(ctx, 0, 0, n_heads, 0)
     while n_work > 0:
         n_work -= 3
@@ -1195,6 +1404,23 @@ def walk_on(ctx, n_heads, mask):  # type: ignore[no-untyped-def]
         node, begin, end = work[n_work], work[n_work + 1], work[n_work + 2]
         if node < 0:
             n_work = correct_keys(ctx, begin, end, n_work, mask)
+            continue
+        is_shape = shapes <= node < shapes_end
+        if n_work < floor:
+            floor = -1
+        if is_shape and floor < 0:
+            floor, visits, first, behind = n_work, 0, begin, end
+            asked = shape_origin(ctx, node)
+        if floor >= 0:
+            visits += 1
+            if visits > ctx[SHAPE_LIMIT]:
+                n_work, floor = push_work(ctx, asked, first, behind, floor), -1
+                avoid_shapes(ctx, first, behind)
+                continue
+        if is_shape:
+            n_work = visit_shape(ctx, node, begin, end, n_work, mask)
+            if counts[2]:
+                return NEED_ROOM
             continue
         top = end
         last = np.int64(ends[node])
@@ -1207,9 +1433,15 @@ def walk_on(ctx, n_heads, mask):  # type: ignore[no-untyped-def]
         if whole:
             set_tokens(ctx, np.int64(starts[node + 1]), np.int64(starts[last]), mask)
             continue
-        if last - node >= ctx[MEMO_MIN_NODES] and heights[node] != LAZY_HEIGHT:
+        if last - node >= ctx[MEMO_MIN_NODES] and heights[node] != LAZY_HEIGHT and floor < 0:
             end, top, n_work = use_memos(ctx, node, begin, end, n_work, mask)
             if end == begin:
+                continue
+            if shape_at(ctx, node, 0) >= 0 and suits_shapes(ctx, begin, end):
+                first = top
+                for i in range(begin, end):
+                    top = add_head(ctx, first, top, codes[i], stacks[i])
+                n_work = push_work(ctx, shape_at(ctx, node, 0), first, top, n_work)
                 continue
         live = heads_live(ctx, begin, end)
         table = np.int64(tables[node])

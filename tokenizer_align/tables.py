@@ -16,6 +16,7 @@ Array = npt.NDArray[Any]
 
 JOIN_SLOTS = 1 << 14  # unions of stacks that are remembered
 JOIN_ROOM = 1 << 18  # four entries a level of a union
+SHAPE_LIMIT = 1_500  # nodes that a state may visit in the trie by shape; beyond, it has a memo
 LARGE = 1 << 16  # entries; up to here arrays double
 
 
@@ -117,6 +118,7 @@ class Tables:
         self.base_lists = pool(k.BASE_LISTS, np.int32, 1024)
         self.counts = pool(k.COUNTS, np.int64, k.N_COUNTS)
         self._pools = self.pools()
+        self.shapes: dict[int, Array] = {}  # of the trie by shape, by slot
         self.join_keys, self.join_values = np.full(JOIN_SLOTS, -1, np.int64), np.zeros(JOIN_SLOTS, np.int64)
         self.join_work = np.zeros(JOIN_ROOM, np.int64)
         self._publish({k.JOIN_KEYS: self.join_keys, k.JOIN_VALUES: self.join_values, k.JOIN_WORK: self.join_work})
@@ -176,6 +178,11 @@ class Tables:
             if key >= 0:
                 k.put_memo(self.ctx, key >> 30, key & ((1 << 30) - 1), value)
 
+    def publish_shapes(self, root: int) -> None:
+        """Walks may go through the trie by shape from now on; its root stands at `root`."""
+        self.ctx[k.SHAPE_ROOT], self.ctx[k.SHAPE_LIMIT] = root, SHAPE_LIMIT
+        self._publish(self.shapes)
+
     def _publish(self, arrays: dict[int, Array]) -> None:
         for slot, array in arrays.items():
             self.ctx[slot] = array.ctypes.data
@@ -219,6 +226,9 @@ class Tables:
         for pool, old, n in zip(fresh.trie_pools(), self.trie_pools(), n_trie, strict=True):
             pool.array, pool.n = old.array, n
             pool.publish()
+        if self.shapes:
+            fresh.shapes = self.shapes
+            fresh.publish_shapes(int(self.ctx[k.SHAPE_ROOT]))
         return fresh
 
     def n_used_bytes(self) -> int:

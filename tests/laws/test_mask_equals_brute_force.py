@@ -18,15 +18,16 @@ from tests.grammar_strategies import grammar_or_reject, grammars
 from tests.reference.brute_force import UNREACHABLE, BruteForce, Undecided, live_bytes
 from tests.reference.languages import DrawnVocabulary, duties, objects, regular, structured, vocabularies
 from tokenizer_align.compiled import Compiled
-from tokenizer_align.engine import Engine
+from tokenizer_align.engine import SHAPE_MIN_NODES, Engine
 from tokenizer_align.errors import EmptyLanguage, TooComplex
 from tokenizer_align.expressions import Expr
+from tokenizer_align.kernels import SHAPE_LIMIT
 from tokenizer_align.matcher import Matcher
 from tokenizer_align.recognizer import Stacks
 from tokenizer_align.vocabulary import Vocabulary
 
 EXAMPLES = 1000 if os.environ.get("DOMINO_SLOW") else 100
-MEMO_SIZES = st.sampled_from([1, 1, 2, 4, 300])
+MEMO_SIZES = st.sampled_from([1, 1, 2, 4, 300, -1, -1, -2])
 
 
 def ids_of(mask: npt.NDArray[np.uint32]) -> set[int]:
@@ -34,8 +35,13 @@ def ids_of(mask: npt.NDArray[np.uint32]) -> set[int]:
 
 
 def engine_with(vocabulary: Vocabulary, memo_min_nodes: int) -> Engine:
-    """An engine that keeps memos from so many trie nodes on; for small numbers of nearly every state."""
-    return Engine(vocabulary, memo_min_nodes=memo_min_nodes, wide_bytes=min(memo_min_nodes, 48))
+    """An engine that keeps memos from so many trie nodes on; for small numbers of nearly every state. Below zero states
+    go through the trie by shape first; at -2 hardly far."""
+    size = abs(memo_min_nodes)
+    engine = Engine(vocabulary, size, min(size, 48), shape_min_nodes=0 if memo_min_nodes < 0 else SHAPE_MIN_NODES)
+    if memo_min_nodes == -2:
+        engine.tables.ctx[SHAPE_LIMIT] = 2
+    return engine
 
 
 def compile_or_none(expr: Expr, vocabulary: Vocabulary, memo_min_nodes: int) -> Compiled | None:

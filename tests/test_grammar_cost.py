@@ -1,0 +1,54 @@
+"""What grammars cost does not grow with the depth of a text, nor with the number of ways to read it."""
+
+from __future__ import annotations
+
+import pytest
+
+import domino_py as domino
+from tokenizer_align.compiled import Compiled, compile_expression
+from tokenizer_align.vocabulary import Vocabulary
+
+PIECES = [b"((", b"))", b"aa", b"aaaa", b"a)", b"(a", b"+", b"+("]
+AMBIGUOUS = {
+    "two of itself": 'start: s\ns: s s | "a"',
+    "one or two of itself, or nothing": 'start: s\ns: s s | s | "a" |',
+    "three of itself": 'start: s\ns: s s s | s s | "a"',
+    "sums without precedence": 'start: e\ne: e "+" e | e e | "(" e ")" | "a"',
+}
+
+
+def compiled(text: str) -> Compiled:
+    tokens = [*(bytes([byte]) for byte in range(128)), *PIECES, None]
+    vocabulary = Vocabulary.from_bytes(tokens, (len(tokens) - 1,))
+    return compile_expression(domino.grammar(text, syntax="lark").expression, vocabulary)
+
+
+@pytest.mark.parametrize("text", AMBIGUOUS.values(), ids=AMBIGUOUS.keys())
+def test_ambiguity_adds_no_heads_along_a_long_text(text: str) -> None:
+    """Exponentially many readings are as many situations as behind the first letters."""
+    assert domino.grammar(text, syntax="lark").matches("a" * 2_000)
+    assert not domino.grammar(text, syntax="lark").matches("a" * 2_000 + "b")
+    matcher = compiled(text).matcher()
+    sizes = []
+    for _ in range(2_000):
+        matcher.advance(ord("a"))
+        sizes.append(len(matcher.configuration.heads))
+    assert max(sizes) == max(sizes[:10]) <= 8
+    assert matcher.is_complete()
+
+
+@pytest.mark.parametrize("depth", [5, 200])
+def test_masks_of_a_nested_text_are_those_of_a_shallow_one(depth: int) -> None:
+    """Behind the third bracket no new mask is made, however deep the text goes: each is looked up."""
+    grammar = compiled('start: e\ne: e "+" t | t\nt: "(" e ")" | "a"')
+    first = grammar.matcher()
+    for token in b"((((a))))":
+        first.mask()
+        first.advance(token)
+    walks = grammar.engine.counters.walks
+    matcher = grammar.matcher()
+    for token in b"(" * depth + b"a+a" + b")" * depth:
+        matcher.mask()
+        matcher.advance(token)
+    assert matcher.is_complete()
+    assert grammar.engine.counters.walks - walks <= 4
