@@ -21,6 +21,7 @@ from domino_py.extraction import extract
 from domino_py.generation import Call, prepare_call
 from domino_py.options import split_options
 from domino_py.partial_json import PartialJson
+from domino_py.partial_template import PartialTemplate
 from domino_py.results import GenerationResult
 from domino_py.running import PreparedRow, row_passes
 from tokenizer_align.vocabulary import Vocabulary
@@ -55,10 +56,10 @@ class StreamPart:
         """What is certain of the value so far: no later part takes any of it back.
 
         Under JSON constraints plain data: strings as far as they are written, numbers once they are complete, members
-        as they come; NOTHING (which is false) before anything is certain. Else the text so far. It costs time as
-        long as the value is, when asked for.
+        as they come; NOTHING (which is false) before anything is certain. Under a template the values of the holes
+        that are complete, by name. Else the text so far. It costs time as long as the value is, when asked for.
         """
-        if not self._written.is_json:
+        if not self._written.has_values:
             return self.text_so_far
         return self._written.value_at(self._n_chars, is_whole=self.result is not None)
 
@@ -70,10 +71,16 @@ class _Written:
         self._bytes_of = vocabulary.decode if row.compiled is None else row.compiled.engine.decode
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._n_front = len(row.front)  # bytes of the prompt that come again
-        self.is_json = row.constraint is not None and row.constraint.kind in _JSON_KINDS
+        self._constraint = row.constraint
+        self.has_values = row.constraint is not None and row.constraint.kind in (*_JSON_KINDS, "template")
         self._pieces: list[str] = []
         self.n_chars = 0
-        self._json, self._n_read = PartialJson(), 0
+        self._reader, self._n_read = self._new_reader(), 0
+
+    def _new_reader(self) -> PartialJson | PartialTemplate:
+        constraint = self._constraint
+        is_template = constraint is not None and constraint.kind == "template"
+        return PartialTemplate(constraint) if constraint is not None and is_template else PartialJson()
 
     @property
     def text(self) -> str:
@@ -93,10 +100,12 @@ class _Written:
 
     def value_at(self, n_chars: int, *, is_whole: bool) -> Any:
         if n_chars < self._n_read:  # an earlier part is asked after a later one
-            self._json, self._n_read = PartialJson(), 0
-        self._json.feed(self.text[self._n_read : n_chars])
+            self._reader, self._n_read = self._new_reader(), 0
+        self._reader.feed(self.text[self._n_read : n_chars])
         self._n_read = n_chars
-        return self._json.value(is_whole=is_whole)
+        if isinstance(self._reader, PartialJson):
+            return self._reader.value(is_whole=is_whole)
+        return self._constraint.parse(self.text) if is_whole and self._constraint is not None else self._reader.value()
 
 
 class Stream:

@@ -1,0 +1,74 @@
+"""Values of a template while it is written: by name, typed, complete, and never taken back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import domino_py as domino
+from domino_py.partial_template import PartialTemplate
+from tests.tiny import tiny_model, tiny_tokenizer
+
+NAME = domino.regex("[A-Z][a-z]+(?: [A-Z][a-z]+)*")
+CARD = domino.template(
+    "{name}, {age} {at}\n{rest}",
+    name=NAME,
+    age=int,
+    at=domino.template("<{x};{y}>", x=domino.choice(["1", "12"]), y=bool),
+    rest=domino.regex("[a-z]*"),
+)
+
+
+def along(form: domino.Constraint, text: str) -> list[Any]:
+    """The values behind each character."""
+    reader, found = PartialTemplate(form), []
+    for character in text:
+        reader.feed(character)
+        found.append(reader.value())
+    return found
+
+
+def test_holes_come_once_they_are_complete() -> None:
+    text = "Ada Bo, 36 <12;true>\nab"
+    values = along(CARD, text)
+    assert values[text.index(",") - 1] == {}
+    assert values[text.index(",")] == {"name": "Ada Bo"}
+    assert values[text.index("6")] == {"name": "Ada Bo"}  # it may be 367
+    assert values[text.index("<")] == {"name": "Ada Bo", "age": 36, "at": {}}
+    assert values[text.index(";")] == {"name": "Ada Bo", "age": 36, "at": {"x": "12"}}
+    assert values[text.index("\n")] == {"name": "Ada Bo", "age": 36, "at": {"x": "12", "y": True}}
+    assert values[-1] == values[text.index("\n")]  # more may follow
+
+
+def test_a_hole_whose_end_is_not_clear_waits() -> None:
+    line = domino.regex("[a-z, ]+")
+    assert along(domino.template("{a}, {b}.", a=line, b=line), "x, y, z")[-1] == {}
+    assert along(domino.template("{a}, {b}.", a=line, b=line), "x, y, z.")[-1] == {}
+    assert along(domino.template("{a};{b}", a=line, b=line), "x, y;z")[-1] == {"a": "x, y"}
+
+
+@given(st.lists(st.sampled_from(["ab", "a", "ba", "b", "", "a,b"]), min_size=3, max_size=3), st.data())
+def test_what_is_shown_stays(words: list[str], data: st.DataObject) -> None:
+    patterns = ["[ab]*", "a?b?", "[ab,]*", "(?:ab|a)*"]
+    holes = {name: domino.regex(data.draw(st.sampled_from(patterns))) for name in ("x", "y", "z")}
+    form = domino.template(data.draw(st.sampled_from(["{x}{y}{z}", "{x},{y}{z}", "{x},{y},{z};"])), **holes)
+    text = form.source[0].format(x=words[0], y=words[1], z=words[2])
+    if not form.matches(text):
+        return
+    final = form.parse(text)
+    for value in along(form, text):
+        assert {name: final[name] for name in value} == value
+
+
+@pytest.mark.parametrize("speculate", [True, False])
+def test_a_stream_shows_the_values_of_a_template(speculate: bool) -> None:
+    form = domino.template("{a}-{b};", a=domino.regex("[0-9]{1,3}"), b=bool)
+    parts = domino.stream(tiny_model(), tiny_tokenizer(), "x", form, speculate=speculate)
+    seen = [part.partial for part in parts]
+    assert seen[-1] == parts.result.value and set(seen[-1]) == {"a", "b"}
+    assert all({name: seen[-1][name] for name in value} == value for value in seen)
+    if not speculate:
+        assert {"a": seen[-1]["a"]} in seen
