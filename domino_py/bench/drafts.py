@@ -36,7 +36,7 @@ SOURCES = {
     "prompt": "prompt look-up",
     "recent": "recent outputs",
 }
-REMEMBERING = ("counts", "recent")  # they know nothing on a constraint's first use but what this very text has shown
+REMEMBERING = ("counts", "recent")
 FLAT = "flat"
 _FLAT_TOKEN_S = 5e-3  # reading 16 GB at 3.35 TB/s: what asking a source is weighed against
 
@@ -126,7 +126,8 @@ def draft_methods(setting: Setting, draft_model: Any = None) -> list[Method]:
     """Exact masks without drafts, each source alone, all together, and all together sized for an accelerator."""
     methods: list[Method] = [Exact(setting, "exact", "exact masks, no drafts", speculate=False)]
     for name, title in SOURCES.items():
-        methods.append(Drafting(setting, name, title, (name,)))
+        if name != "recent":  # which has nothing before there are any
+            methods.append(Drafting(setting, name, title, (name,)))
         if name in REMEMBERING:
             methods.append(Drafting(setting, f"{name}-later", f"{title}, later uses", (name,), practises=True))
     if draft_model is not None:
