@@ -12,6 +12,8 @@ from tests.reference.languages import DrawnVocabulary, is_settled, objects, regu
 from tests.test_kernels import engine_for, texts
 from tokenizer_align import kernels as k
 from tokenizer_align.canonical.constraint_walks import ConstraintWalks
+from tokenizer_align.canonical.path_kernels import take_followers
+from tokenizer_align.canonical.signature_paths import settle
 from tokenizer_align.engine import Engine, Heads
 from tokenizer_align.expressions import Expr
 
@@ -30,9 +32,9 @@ class _Paths:
         self.cut_words = np.array(words, np.uint64).reshape(-1, 4)
 
 
-def prepared(expr: Expr, drawn: DrawnVocabulary, text: bytes) -> tuple[Engine, Heads]:
+def prepared(expr: Expr, drawn: DrawnVocabulary, text: bytes, memo_min_nodes: int = 300) -> tuple[Engine, Heads]:
     """An engine, and the heads after the text, or before it where it is not legal."""
-    engine = engine_for(drawn, 300)
+    engine = engine_for(drawn, memo_min_nodes)
     projected = engine.project(expr)
     assume(is_settled(projected))
     start = engine.start(projected)
@@ -74,3 +76,38 @@ def test_heads_below_equal_their_twins(expr: Expr, drawn: DrawnVocabulary, text:
             result, n = k.heads_below(engine.tables.ctx, np.int64(stack))
             assert result == k.OK
             assert set(engine.unload(n)) == twins.heads_below(engine.tables, stack)
+
+
+@settings(max_examples=60)
+@given(anything, vocabularies(), texts, cut_sets)
+def test_memos_lose_no_narrow_token(expr: Expr, drawn: DrawnVocabulary, text: bytes, cuts: list[set[int]]) -> None:
+    engine, heads = prepared(expr, drawn, text, memo_min_nodes=1)
+    paths, token_bytes = _Paths(engine, cuts), engine.vocabulary.token_bytes
+    walks = ConstraintWalks(engine, paths)  # type: ignore[arg-type]
+    engine.walked(heads)  # makes the memos
+    assert set(walks.narrow_tokens(heads).tolist()) >= twins.walk_narrow(
+        engine.tables, heads, token_bytes, paths.cut_words
+    )
+
+
+def test_followers_come_behind_a_boundary_or_in_a_good_pair() -> None:
+    row0, row1, bad = np.random.default_rng(2).integers(0, 2**32, (3, 40), np.uint32)
+    out = np.empty(40, np.uint32)
+    take_followers(row0, row1, bad, out)
+    assert (out == row1 | (row0 & ~bad)).all()
+
+
+@settings(max_examples=60)
+@given(st.integers(0, 2**32 - 1), st.booleans(), st.booleans())
+def test_ways_are_settled_by_cuts_and_ends(seed: int, may_end: bool, marked: bool) -> None:
+    rng = np.random.default_rng(seed)
+    live, cuts = rng.integers(0, 2**64, (2, 5, 4), np.uint64) & rng.integers(0, 2**64, (2, 5, 4), np.uint64)
+    live &= rng.integers(0, 2, (5, 1), np.uint64) * np.uint64(2**64 - 1)
+    complete, ends = rng.integers(0, 2, (2, 5)).astype(np.bool_)
+    group, states = rng.integers(-1, 5, 30).astype(np.int32), rng.integers(0, 5, 30).astype(np.int32)
+    out = np.zeros(30, np.bool_)
+    settle(group, states, live, complete, cuts, ends, may_end, marked, out)
+    for g, p, found in zip(group.tolist(), states.tolist(), out.tolist(), strict=True):
+        marker = marked and bool(live[g, 3] >> np.uint64(63))
+        ended = bool(ends[p]) and (marker or (may_end and bool(complete[g])))
+        assert found == (g >= 0 and (bool((live[g] & cuts[p]).any()) or ended))

@@ -25,6 +25,7 @@ from ..matcher import Matcher
 from ..unique_runs import loose
 from ..vocabulary import Vocabulary
 from .lawful_lengths import lawful_lengths
+from .path_kernels import take_followers
 from .plan_search import search_plan
 from .spelling import Speller
 from .survival import Survival
@@ -43,7 +44,7 @@ class LawConfiguration(Configuration):
     `lost`: the law is given up from here on, because nothing was left that it allows.
     """
 
-    __slots__ = ("last", "states")
+    __slots__ = ("last", "rows", "states")
 
     def __init__(
         self,
@@ -57,6 +58,7 @@ class LawConfiguration(Configuration):
         super().__init__(compiled, heads, parent, token_id)
         self.states, self.last = states, last
         self.lost = not states
+        self.rows: tuple[Row, Row] | None = None  # what all last tokens share of a mask that depends on nothing else
 
 
 class LawfulCompiled(Compiled, ABC):
@@ -136,7 +138,7 @@ class LawfulCompiled(Compiled, ABC):
         """Drop what is remembered; running texts keep the configurations that they stand in."""
         for one in list(self._lawful.values()):
             one.successors.clear()
-            one.mask_row = None
+            one.mask_row = one.rows = None
         self._lawful.clear()
         self._recent.clear()
         self._law_rows.clear()
@@ -189,9 +191,20 @@ class LawfulCompiled(Compiled, ABC):
         row = here.mask_row  # another thread may take it away
         if row is not None:
             return row
+        rows = here.rows
+        if rows is not None:
+            row = here.mask_row = self._finished_row(self._followers(rows, here.last), here.complete)
+            self._keep_for_a_while(here, row.nbytes)
+            return row
         self.engine.tidy()
         with self.engine.in_use:
             return self._mask(here)
+
+    def _followers(self, rows: tuple[Row, Row], last: Last) -> Row:
+        """The tokens of rows without and with a boundary before them that may follow a last token; a new array."""
+        new = np.empty_like(rows[0])
+        take_followers(*rows, self.survival.pairs.bad_right(last), new)
+        return new
 
     def _mask(self, here: LawConfiguration) -> Mask:
         alike = here.lost or not self.survival.needs_counts(loose(here.heads), here.states)
@@ -202,7 +215,7 @@ class LawfulCompiled(Compiled, ABC):
             if self.engine.automaton.anchors and not here.lost:
                 new &= self._any_row(here)  # the law is kept as if nothing had to differ from what came (`unique`)
             if not here.lost and not here.complete and not new.any():
-                here.lost = True
+                here.lost, here.rows = True, None
                 here.complete = (k.ACCEPT, -1) in here.heads
                 here.successors.clear()
                 return self._mask(here)

@@ -71,7 +71,9 @@ class CanonicalCompiled(LawfulCompiled):
         row0, row1 = self.survival.kept(loose(here.heads), here.states)
         if here.last < 0:
             return row0 | row1
-        return row1 | (row0 & ~self.survival.pairs.bad_right(here.last))
+        if not self.engine.automaton.anchors and not self.engine.reserved:
+            here.rows = row0, row1
+        return self._followers((row0, row1), here.last)
 
     def _after(self, here: LawConfiguration, token: int, heads: Heads) -> tuple[States, Last] | None:
         survival, plain = self.survival, loose(heads)

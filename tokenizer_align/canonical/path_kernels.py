@@ -93,3 +93,11 @@ def text_ends(first, arcs, starts, tokens, text_start, text, stops, out):  # typ
                     out[n_out, 1] = here[j]
                 n_out += 1
     return n_out
+
+
+@njit(cache=True, nogil=True)
+def take_followers(row0, row1, bad, out):  # type: ignore[no-untyped-def]
+    """The tokens behind a boundary (row1), and those without one before them (row0) that make no bad pair, into out:
+    uint32[n_words] each."""
+    for i in range(out.shape[0]):
+        out[i] = row1[i] | (row0[i] & ~bad[i])
