@@ -26,7 +26,7 @@ from .schema_document import Document
 from .schema_dynamic import original
 from .schema_keys import Kind
 from .schema_keywords import JSON_TYPES
-from .schema_limits import IGNORE_HINT
+from .schema_limits import IGNORE_HINT, is_over
 from .schema_listed import ListedValues
 from .schema_logic import SchemaLogic
 from .schema_numbers import NumberSet, number_set
@@ -312,6 +312,8 @@ class SchemaCompiler(SchemaLogic):
             except ConstraintError as error:
                 place = rule.name.split(" & ")[0].removeprefix("not ")
                 problems.append(Problem("" if place == "#" else original(place), None, str(error)))
+            if problems and is_over():
+                break  # what is left would only say the same
         if problems:
             raise UnsupportedSchema(list(dict.fromkeys(problems)))
 

@@ -40,9 +40,14 @@ def time_limit(limit_s: float = MAX_BUILD_S) -> Iterator[None]:
 
 def check_time() -> None:
     """Raises TooComplex where the time of the block around is over."""
-    stops_at = _stops_at.get()
-    if stops_at is not None and time.thread_time() > stops_at:
+    if is_over():
         raise _out_of_time(None)
+
+
+def is_over() -> bool:
+    """Whether the time of the block around is over."""
+    stops_at = _stops_at.get()
+    return stops_at is not None and time.thread_time() > stops_at
 
 
 def _out_of_time(limit_s: float | None) -> TooComplex:
