@@ -550,8 +550,9 @@ def emit(ctx, code, stack, byte, first, n):  # type: ignore[no-untyped-def]
     if kind == KEYS:
         node = np.int64(_u64(ctx, STATE_SELF)[code * 4])  # where in the key trie the state stands
         return emit_key(ctx, np.int64(KEY_BASE) + (row << KEY_SHIFT) + node, stack, byte, first, n)
-    if kind == UNBUILT:
-        request(ctx, code)
+    if kind != ROW:  # others are left where there was no room to take them apart; the call is made again
+        if kind == UNBUILT:
+            request(ctx, code)
         return n
     target = np.int64(_i32(ctx, ROWS)[row * 256 + byte])
     if target >= 0:
