@@ -32,6 +32,7 @@ from .schema_logic import SchemaLogic
 from .schema_numbers import NumberSet, number_set
 from .schema_risk import is_risky, parts_of
 from .schema_strings import StringSet, string_set
+from .schema_surely import surely_has_values
 from .schema_terms import listed_values
 from .schema_values import any_of_values, json_type, value_key
 
@@ -85,9 +86,14 @@ class SchemaCompiler(SchemaLogic):
         if all(schema is isinstance(atom, str) for atom, schema in known):
             return grammar.any_value(self.style)
         rule = Rule(" & ".join(_shown(atom) for atom in self.in_order(key)))
-        rule.define(lambda: self._body(key))
+        rule.define(lambda: self._body(key), lambda: self._surely_has_values(key))
         self._rules.append((rule, key))
         return call(rule)
+
+    def _surely_has_values(self, key: Conjunct) -> bool:
+        """Whether a node holds some value, as far as can be told without building it."""
+        atom = next(iter(key))
+        return len(key) == 1 and isinstance(atom, str) and surely_has_values(self, atom)
 
     def _body(self, key: Conjunct) -> Expr:
         by_type = {kind: self.conjuncts(key, kind) for kind in JSON_TYPES}
