@@ -44,7 +44,8 @@ def test_masks_equal_brute_force(kind: str, seed: int) -> None:
         if texts:
             reference = unigram_brute_force(tokenizer, vocabulary, texts)
             check_canonical(texts, reference, vocabulary)
-            check_aligned(texts, reference, vocabulary, rng)
+            # Where sums tie, the rest of a best way may by itself be written in more tokens than were planned.
+            check_aligned(texts, reference, vocabulary, rng, thorough=kind != "ties")
 
 
 @pytest.mark.parametrize("kind", KINDS)
