@@ -98,7 +98,7 @@ def rows_of(results: Results, machine: Machine) -> list[tuple[str, ...]]:
                 f"{n_tokens / len(passes):.2f}",
                 f"{sum(n_drafted for _, n_drafted, _ in passes) / len(passes):.1f}",
                 f"{plain / drafted:.2f}" if drafted > 0 else "-",
-                f"{plain / (drafted + sum(cell.host_s)):.2f}",
+                f"{plain / (drafted + sum(cell.host_s)):.2f}" if any(cell.host_s) else "-",
             )
         )
     return rows

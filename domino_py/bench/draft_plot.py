@@ -25,14 +25,14 @@ def draw_drafts(results: Results, path: Path) -> None:
     figure = Figure(figsize=(8.5, 5.2), layout="constrained")
     FigureCanvasAgg(figure)
     axis: Any = figure.subplots()
-    named: dict[str, list[tuple[float, float]]] = {}
+    named: dict[tuple[str, int], list[tuple[float, float]]] = {}  # prompts of a workload that lie apart by themselves
     for method, label in _SHOWN.items():
         points = _points(results, method)
         mark, colour = _MARKS[method]
         axis.scatter([x for x, _, _ in points], [y for _, y, _ in points], marker=mark, color=colour, label=label, s=34)
         for x, y, workload in points:
-            named.setdefault(workload, []).append((x, y))
-    for workload, places in named.items():
+            named.setdefault((workload, round(x / 4)), []).append((x, y))
+    for (workload, _), places in named.items():
         x = sum(place[0] for place in places) / len(places)
         axis.annotate(
             workload,
@@ -45,8 +45,9 @@ def draw_drafts(results: Results, path: Path) -> None:
         )
     axis.axhline(1.0, color="0.4", linewidth=0.8)
     axis.set_xlim(-4, 104)
-    axis.set_ylim(bottom=0.0)
-    axis.margins(y=0.15)
+    axis.set_yscale("log", base=2)
+    axis.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    axis.margins(y=0.12)
     axis.set_xlabel("share of bytes that the constraint determines alone or up to layout, %")
     axis.set_ylabel("speed-up of decoding over unconstrained")
     axis.set_title(

@@ -13,8 +13,8 @@ from domino_py.bench.results import Cell
 __all__ = ["Table", "drafts_as_markdown", "print_drafts", "tables_of"]
 
 PUBLISHED = (
-    "Published for DOMINO (arXiv 2403.06988; 7B and 13B models on a GPU, later uses): about 1.8 times unconstrained "
-    "decoding on schema-driven JSON, about 1 on free JSON and C."
+    "Published for DOMINO (arXiv 2403.06988; models of 7 and 13 billion weights on a GPU): almost twice as fast as "
+    "unconstrained decoding at best, about 1.8 times on schema-driven JSON, about as fast on free JSON and C."
 )
 NOTES = (
     "Speed-up: the time of unconstrained generation of as many tokens in this library's loop over the method's, "
@@ -22,8 +22,10 @@ NOTES = (
     "Medians over rounds of sums over prompts.",
     "First use: nothing is remembered of the constraint. Later uses: after other texts were written under it "
     "(the workload's practice questions), none of them the one that is asked for.",
-    'All but the last two rows of drafts decide by what passes cost here (`speculate="auto"`); "as wide as on an '
-    'accelerator" takes passes for nearly flat, so only its passes mean something.',
+    'Drafts are as wide as pays by what passes cost here (`speculate="auto"`). "As wide as on an accelerator" takes '
+    "passes for nearly flat instead, so only its passes mean something.",
+    "transformers' own drafts (prompt look-up, assisted) are without constraint; its rows write what the model says, "
+    "which need not be legal.",
     "forced: share of the text's bytes that the constraint determines alone, or up to layout.",
     PUBLISHED,
 )

@@ -97,7 +97,7 @@ class Drafting:
             prompt_ids, compiled, max_new_tokens=workload.max_new_tokens, eos_token_ids=ends, layout=DEFAULT_LAYOUT
         )
         options = DecodeOptions(draft_sources=self._sources, draft_model=self._draft_model)
-        with _using(setting.model, self._policy), _watched(setting.model) as steps:
+        with _using(setting.model, self._policy), _watched(setting) as (steps, spent):
 
             def note(_: int, ids: list[int]) -> None:
                 steps[-1][1] += len(ids)
@@ -118,7 +118,7 @@ class Drafting:
                 (n_head, n_run - n_head, n_decided)
                 for n_head, (n_run, n_decided) in zip([len(prompt_ids), *[1] * len(steps)], steps, strict=False)
             ),
-            host_s=numbers.total_s - numbers.model_s,
+            host_s=elapsed - sum(spent),
         )
 
 
@@ -168,16 +168,25 @@ def _using(model: Any, policy: DraftPolicy) -> Iterator[None]:
 
 
 @contextmanager
-def _watched(model: Any) -> Iterator[list[list[int]]]:
-    """Note each pass of the model: tokens run, and 0 for what is decided."""
+def _watched(setting: Setting) -> Iterator[tuple[list[list[int]], list[float]]]:
+    """Note each pass of the model: tokens run, and 0 for what is decided; and what it took by the setting's clock."""
     steps: list[list[int]] = []
+    spent: list[float] = []
 
-    def note(_: Any, arguments: tuple[Any, ...], named: dict[str, Any]) -> None:
+    def begin(_: Any, arguments: tuple[Any, ...], named: dict[str, Any]) -> None:
         ids = named["input_ids"] if "input_ids" in named else arguments[0]
         steps.append([int(ids.numel()), 0])
+        spent.append(-setting.clock())
 
-    handle = model.register_forward_pre_hook(note, with_kwargs=True)
+    def end(*_: Any) -> None:
+        spent[-1] += setting.clock()
+
+    handles = (
+        setting.model.register_forward_pre_hook(begin, with_kwargs=True),
+        setting.model.register_forward_hook(end),
+    )
     try:
-        yield steps
+        yield steps, spent
     finally:
-        handle.remove()
+        for handle in handles:
+            handle.remove()

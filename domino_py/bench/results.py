@@ -22,7 +22,7 @@ class Run:
             None where there are none. token_times_s: time from the start to each token, where the method tells.
         by_source: accepted and drafted tokens by draft source. steps: for each pass of the model the undrafted tokens
             that it ran (of the first pass the prompt's), the drafted ones, and those decided, where the method tells.
-        host_s: wall time outside the model's passes, where the method tells.
+        host_s: time outside the model's passes, where the method tells.
     """
 
     token_ids: tuple[int, ...]
