@@ -51,6 +51,7 @@ def generate(
     (do_sample, temperature, top_k, top_p, min_p, typical_p, repetition_penalty, num_return_sequences, eos_token_id),
     and besides frequency_penalty, presence_penalty, truncate ("model" or "masked"), exact, max_draft and batch_size.
     `assistant_model`, a smaller model of the same tokenizer, drafts too (`assistant_tokenizer`, if given, is compared).
+    `cache_implementation="static"` or a `cache` of transformers' (emptied first) replaces the cache that grows.
 
     Returns a GenerationResult, or a list of them for a list of prompts or num_return_sequences above 1.
 

@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from speculative.fixed_caches import CACHE_NAMES
 from tokenizer_align.errors import InvalidOption
 
 DEFAULT_MAX_NEW_TOKENS = 256
@@ -54,14 +55,15 @@ _RULES: dict[str, _Rule] = {
 }
 _END_IDS = "eos_token_id"
 _ASSISTANT = ("assistant_model", "assistant_tokenizer")
-KNOWN_OPTIONS = (*_RULES, _END_IDS, *_ASSISTANT)
+_CACHE = ("cache", "cache_implementation")
+KNOWN_OPTIONS = (*_RULES, _END_IDS, *_ASSISTANT, *_CACHE)
 RESOLVED = ("max_new_tokens", "speculate", "tokenization", "heal_prompt", "seed", "measure")  # named by `generate`
 CALL_OPTIONS = (*RESOLVED, "progress", "constraint", "prompt")
 
 # Arguments of transformers' generate that are no options of GenerationConfig.
 _ARGUMENTS_OF_GENERATE = frozenset(
     {
-        *("inputs", "input_ids", "attention_mask", "past_key_values", "cache", "generation_config", "streamer"),
+        *("inputs", "input_ids", "attention_mask", "past_key_values", "generation_config", "streamer"),
         *("logits_processor", "stopping_criteria", "prefix_allowed_tokens_fn", "synced_gpus", "custom_generate"),
         *("negative_prompt_ids", "negative_prompt_attention_mask", "use_model_defaults"),
     }
@@ -73,6 +75,7 @@ _OF_EXTRACT = {  # options of extract that callers look for here, and what to us
     "resume": "only extract writes files that can be resumed",
     "on_error": "a call with a fault raises before any text is written",
 }
+_LIKE_DYNAMIC = ("dynamic_full", "hybrid", "sliding_window")  # the same numbers, kept elsewhere or in other shapes
 # What a GenerationConfig may set that changes outputs, and the value that means "off".
 _NOT_APPLIED: dict[str, Any] = {
     "num_beams": 1,
@@ -128,6 +131,7 @@ class Options:
     notes: tuple[str, ...]
     assistant_model: Any = None
     assistant_tokenizer: Any = None
+    cache: Any = None  # "dynamic", "static" or a cache of transformers
 
 
 def resolve_options(
@@ -169,6 +173,7 @@ def resolve_options(
         warnings.warn(message, UserWarning, stacklevel=4)
         notes.append(message)
     notes.extend(_not_applied(generation_config))
+    cache = _cache(given, generation_config, notes)
     if not isinstance(speculate, bool) and speculate != "auto":
         raise InvalidOption("speculate", f"speculate must be 'auto', True or False, not {speculate!r}.")
     if measure not in ("light", "full"):
@@ -190,6 +195,7 @@ def resolve_options(
         notes=tuple(notes),
         assistant_model=given.get("assistant_model"),
         assistant_tokenizer=given.get("assistant_tokenizer"),
+        cache=cache,
     )
 
 
@@ -197,6 +203,28 @@ def split_options(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str,
     """What `resolve_options` takes by name, and the generation options."""
     named = {name: value for name, value in options.items() if name in RESOLVED}
     return named, {name: value for name, value in options.items() if name not in RESOLVED}
+
+
+def _cache(given: Mapping[str, Any], generation_config: Any, notes: list[str]) -> Any:
+    """The caller's cache or the name of one; a kind in the model's configuration that is not offered is noted."""
+    cache, name = given.get("cache"), given.get("cache_implementation")
+    if cache is not None and name is not None:
+        raise InvalidOption("cache_implementation", "cache and cache_implementation exclude each other; pass one.")
+    if cache is not None:
+        if not hasattr(cache, "layers"):
+            raise InvalidOption(
+                "cache", f"cache={cache!r} must be a cache of transformers; a kind goes into cache_implementation."
+            )
+        return cache
+    if name is not None:
+        if name not in CACHE_NAMES:
+            message = f"cache_implementation={name!r} must be {' or '.join(map(repr, CACHE_NAMES))}."
+            raise InvalidOption("cache_implementation", message, CACHE_NAMES)
+        return name
+    name = getattr(generation_config, "cache_implementation", None)
+    if name is not None and name not in (*CACHE_NAMES, *_LIKE_DYNAMIC):
+        notes.append(f"model.generation_config.cache_implementation={name!r} is not applied")
+    return name if name in CACHE_NAMES else None
 
 
 def _refuse_unknown(name: str) -> None:

@@ -154,6 +154,7 @@ def _loop_options(options: Options) -> DecodeOptions:
         exact=options.exact,
         max_draft=options.max_draft,
         draft_model=options.assistant_model,
+        cache=options.cache,
     )
 
 

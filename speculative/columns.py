@@ -137,11 +137,12 @@ class Columns:
         """Keep these rows of the batch."""
         self.kept = self.kept[rows]
 
-    def repack(self, window: int | None) -> npt.NDArray[np.int64] | None:
+    def repack(self, window: int | None, needs_room: bool = False) -> npt.NDArray[np.int64] | None:
         """Move the holes to the left if they cost too much or must not be there.
 
         Args:
             window: the model's shortest attention window; None without one.
+            needs_room: the cache has hardly any column left.
 
         Returns:
             int64[n, new width], for `caches.move_columns`; None where nothing needs to move.
@@ -151,7 +152,7 @@ class Columns:
         lengths = self.kept.sum(axis=1)
         new_width = int(lengths.max())
         is_packed = new_width == self.width and bool((self.kept[:, 1:] >= self.kept[:, :-1]).all())
-        must = len(self.kept) == 1 or (window is not None and not is_packed)
+        must = len(self.kept) == 1 or (window is not None and not is_packed) or (needs_room and new_width < self.width)
         if not must and self.width <= _WASTE * new_width:
             return None
         index = np.zeros((len(self.kept), new_width), dtype=np.int64)

@@ -51,6 +51,21 @@ class LegalSet:
         """Whether a token may be drafted: legal here, and no end id; nothing changes."""
         return token_id not in self.end_ids and 0 <= token_id < self._n_rows and self.matcher.accepts(token_id)
 
+    def only(self) -> int | None:
+        """The one token that may come next, where the constraint leaves no choice; None where there is one.
+
+        No choice of the model can differ from it. An end is a choice like any other.
+        """
+        if not self.matcher.forced_bytes() or (len(self._extra_ends) and self.matcher.is_complete()):
+            return None
+        mask = self.matcher.mask()
+        words = np.flatnonzero(mask)
+        if len(words) != 1:
+            return None
+        word = int(mask[words[0]])
+        token = int(words[0]) * 32 + word.bit_length() - 1
+        return None if word & (word - 1) or token in self.end_ids else token
+
     def foresee(self, ids: Sequence[int]) -> None:
         """Make the masks here and behind each of these tokens, as far as they are legal, while there is time for it.
 

@@ -17,17 +17,18 @@ import numpy as np
 
 from speculative.caches import drop_last, move_columns, select_rows
 from speculative.columns import Columns
+from speculative.fixed_caches import choose_cache
 from speculative.logits import PassLogits
 from speculative.options import DecodeOptions, RowRequest
 from speculative.passes import CausalModel
-from speculative.planner import DraftPlanner
+from speculative.planner import DraftPlanner, slack_of
 from speculative.policy import DraftPolicy, policy_of
 from speculative.protocols import VocabularyLike
 from speculative.rows import Row
 from speculative.scoring import score
 from speculative.statistics import RowResult
-from speculative.tree_passes import takes_trees
-from tokenizer_align.errors import VocabularyError
+from speculative.tree_passes import takes_runs, takes_trees
+from tokenizer_align.errors import DominoError, VocabularyError
 
 __all__ = ["DecodeOptions", "NewTokens", "RowRequest", "RowResult", "decode", "decode_passes", "score"]
 
@@ -93,12 +94,16 @@ def decode_passes(
     runner.check_rows(vocabulary.n_rows)
     policy = policy_of(model, runner.device.type, str(runner.dtype))
     states = [Row(index, request, vocabulary, options, policy.layout) for index, request in enumerate(rows)]
+    longest = max((len(row.prompt_ids) + row.max_new_tokens for row in rows), default=0)
+    runner.plan = choose_cache(runner.plan, options.cache, longest, slack_of(options))
     planner = DraftPlanner(
         vocabulary,
         options,
         policy,
         can_drop=runner.plan.can_drop,
         takes_trees=lambda: takes_trees(runner, policy),
+        takes_runs=lambda: runner.plan.given is None and takes_runs(runner, policy),
+        long_runs=runner.plan.window is None,  # else batches would be repacked as soon as a run might pass the window
     )
     batch = _Batches(runner, vocabulary, options, planner, policy)
     idle = [NewTokens(row.index, (), _result(row)) for row in states if row.finish is not None]
@@ -122,6 +127,7 @@ class _Batches:
         policy: DraftPolicy,
     ) -> None:
         self._runner, self._vocabulary, self._planner, self._policy = runner, vocabulary, planner, policy
+        self._slack = slack_of(options)
         # Sampling and penalties need every score; greedy decoding on an accelerator mostly needs the best one.
         self._reads_all = runner.device.type == "cpu" or options.do_sample or options.penalizes
         self._near_tie: float | None = None
@@ -130,7 +136,8 @@ class _Batches:
 
     def run(self, rows: list[Row]) -> Iterator[list[NewTokens]]:
         """Run rows together until all are finished, a pass at a time; finished ones leave the batch."""
-        cache = self._runner.new_cache()
+        with self._runner.inference():
+            cache = self._runner.new_cache(len(rows))
         columns = Columns(len(rows))
         is_prompt = True
         while rows:
@@ -152,11 +159,13 @@ class _Batches:
         """Plan, run and settle one pass; return which rows go on."""
         import torch
 
-        self._planner.plan(rows, columns.width)
+        self._planner.plan(rows, columns.width, self._runner.plan.room(columns.width))
         kept = self._pass(rows, columns, cache, is_prompt)
         self._planner.learn(rows)
         going = [index for index, row in enumerate(rows) if row.finish is None]
         n_dropped = columns.settle(kept)
+        if n_dropped and going and not self._runner.plan.can_drop:
+            raise DominoError("a token that could not be rejected was; its state cannot be taken back.")
         if going:
             drop_last(cache, n_dropped)
             if len(going) < len(rows):
@@ -197,7 +206,8 @@ class _Batches:
         window = self._runner.plan.window
         if window is not None and columns.width + 1 + self._planner.max_width < window:
             window = None  # nothing reaches past the window yet, so columns need not be counted
-        index = columns.repack(window)
+        room = self._runner.plan.room(columns.width)
+        index = columns.repack(window, room is not None and room <= self._slack)
         if index is not None:
             move_columns(cache, torch.from_numpy(index))
 

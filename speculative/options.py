@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from speculative.fixed_caches import CACHE_NAMES
 from tokenizer_align.errors import InvalidOption
 from tokenizer_align.layout import Layout
 
@@ -34,6 +35,8 @@ class DecodeOptions:
         exact: decide near-ties again in a pass of one token (matters in bfloat16 and float16).
         draft_sources: None: the built-in ones.
         draft_model: a smaller causal language model of the same vocabulary that drafts too (drafts/model.py).
+        cache: None or "dynamic": one that grows; "static": one of fixed size; or a cache of transformers, which serves
+            one call at a time and is emptied before every batch.
     """
 
     do_sample: bool = False
@@ -53,6 +56,7 @@ class DecodeOptions:
     exact: bool = False
     draft_sources: tuple[DraftSource, ...] | None = None
     draft_model: Any = None
+    cache: Any = None
 
     def __post_init__(self) -> None:
         for name, holds, wanted in (
@@ -65,6 +69,7 @@ class DecodeOptions:
             ("truncate", self.truncate in ("model", "masked"), "'model' or 'masked'"),
             ("speculate", self.speculate in ("auto", True, False), "'auto', True or False"),
             ("measure", self.measure in ("light", "full"), "'light' or 'full'"),
+            ("cache", not isinstance(self.cache, str) or self.cache in CACHE_NAMES, "'dynamic', 'static' or a cache"),
             ("max_draft", self.max_draft is None or self.max_draft >= 0, "0 or more"),
         ):
             if not holds:

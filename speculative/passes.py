@@ -7,8 +7,10 @@ out logits nobody reads, is found in its signature.
 from __future__ import annotations
 
 import contextlib
+import copy
 import inspect
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from speculative.caches import CachePlan, plan_cache, text_config
@@ -17,6 +19,8 @@ from speculative.tree_masks import tree_masks
 from tokenizer_align.errors import DominoError, VocabularyError
 
 __all__ = ["CausalModel"]
+
+_TRIAL_COLUMNS = 32
 
 
 class CausalModel:
@@ -30,8 +34,13 @@ class CausalModel:
         self._cache_name = next((name for name in ("cache", "past_key_values") if name in names), "past_key_values")
         self._keeps_logits = "logits_to_keep" in names
         self.plan: CachePlan = plan_cache(model)
-        self.can_batch = self.plan.can_drop and {"attention_mask", "position_ids"} <= names
+        self._takes_masks = {"attention_mask", "position_ids"} <= names
         self.n_rows = _output_rows(model)
+
+    @property
+    def can_batch(self) -> bool:
+        """Whether rows can run together, and drafts branch."""
+        return self._takes_masks and self.plan.can_drop and not self.plan.chains_only
 
     @property
     def device(self) -> Any:
@@ -45,6 +54,12 @@ class CausalModel:
     def dtype(self) -> Any:
         return self.model.dtype
 
+    def trial(self) -> CausalModel:
+        """The same with a small cache of its own, for passes that only try what the model takes."""
+        runner = copy.copy(self)
+        runner.plan = replace(self.plan, given=None, capacity=None if self.plan.capacity is None else _TRIAL_COLUMNS)
+        return runner
+
     def check_rows(self, n_rows: int) -> None:
         """Raise VocabularyError unless the vocabulary was made for this many output rows."""
         if self.n_rows is not None and self.n_rows != n_rows:
@@ -53,8 +68,8 @@ class CausalModel:
                 f"Make the vocabulary with n_rows={self.n_rows} (or with model=...)."
             )
 
-    def new_cache(self) -> Any:
-        return self.plan.new_cache(text_config(self.model))
+    def new_cache(self, n_rows: int = 1) -> Any:
+        return self.plan.new_cache(text_config(self.model), n_rows)
 
     def run(self, block: Block, cache: Any) -> Any:
         """Run one block; return logits[n, n_positions, n_rows] from `block.first` on. The cache grows by the block."""

@@ -21,8 +21,11 @@ __all__ = ["Acceptance", "DraftPolicy", "Ledger", "policy_of", "prior", "set_pol
 _PRIORS = {"forced": 0.95, "layout": 0.85, "edge": 0.7, "run": 0.85}
 _PRIORS |= {"match2": 0.15, "match3": 0.3, "match4": 0.5, "match5": 0.65, "match6": 0.75}  # longer matches hold longer
 _PRIORS |= {"seen1": 0.25, "seen2": 0.4, "seen3": 0.5, "seen4": 0.6, "seen5": 0.6}  # by how often a state was met
+_PRIORS |= {"free": 0.15, "free+": 0.4}  # inside free text; mostly this
 _PRIOR_WEIGHT = 4.0
 _MEMORY = 200.0  # observations after which old ones fade
+_MEMORY_OF_SOURCE = 8.0
+_TRUST = 1.0  # a source is believed as if one of its proposals had been right
 _MARGIN = 0.02  # a draft must promise this share of a pass, so that mere noise does not start one
 _MAX_EDGES = 4096
 _TRIAL = 24  # times a source is asked before it must pay
@@ -32,49 +35,58 @@ _NEGLIGIBLE = 0.01  # of a pass of one token
 
 
 class _Rate:
-    """Share of successes, with a prior, fading."""
+    """Successes and trials, fading."""
 
-    __slots__ = ("_hits", "_total")
+    __slots__ = ("hits", "total")
 
-    def __init__(self, prior: float, weight: float = _PRIOR_WEIGHT) -> None:
-        self._hits, self._total = prior * weight, weight
+    def __init__(self, hits: float = 0.0, total: float = 0.0) -> None:
+        self.hits, self.total = hits, total
 
-    def add(self, hit: bool) -> None:
-        if self._total > _MEMORY:
-            self._hits *= 0.5
-            self._total *= 0.5
-        self._hits += hit
-        self._total += 1.0
+    def add(self, hit: bool, expected: float = 1.0, memory: float = _MEMORY) -> None:
+        if self.total > memory:
+            self.hits *= 0.5
+            self.total *= 0.5
+        self.hits += hit
+        self.total += expected
 
-    @property
-    def value(self) -> float:
-        return self._hits / self._total
+    def value(self, prior: float = 0.0, weight: float = 0.0) -> float:
+        return (self.hits + weight * prior) / (self.total + weight)
 
 
 class Acceptance:
-    """Chance that a drafted token is accepted, given that those before it were; by label, and for edges by token."""
+    """Chance that a drafted token is accepted, given that those before it were; by label, and for edges by token.
+
+    Before a label was seen often, what its source is worth counts: where the first tokens of a source fail more often
+    than was assumed of them, all that it proposes is doubted. So a text that a source does not suit costs few passes,
+    though each of its proposals looks different.
+    """
 
     def __init__(self) -> None:
         self._rates: dict[Label, _Rate] = {}
         self._edges: dict[int, _Rate] = {}
+        self._sources: dict[str, _Rate] = {}  # first tokens that were right, and those that were expected to be
 
     def chance(self, label: Label, token_id: int) -> float:
         """Return the chance of a token labelled so."""
         if label[1] == "edge" and token_id in self._edges:
-            return self._edges[token_id].value
+            return self._edges[token_id].value()
+        expected = prior(label[1])
+        source = self._sources.get(label[0]) if label[2] else None
+        if source is not None:
+            expected *= min(1.0, source.value(1.0, _TRUST))
         rate = self._rates.get(label)
-        return rate.value if rate is not None else prior(label[1])
+        return rate.value(expected, _PRIOR_WEIGHT) if rate is not None else expected
 
     def observe(self, label: Label, token_id: int, hit: bool) -> None:
         """Take in whether a token labelled so was chosen where its parent was."""
-        rate = self._rates.get(label)
-        if rate is None:
-            rate = self._rates[label] = _Rate(prior(label[1]))
+        if label[2]:
+            self._sources.setdefault(label[0], _Rate()).add(hit, prior(label[1]), _MEMORY_OF_SOURCE)
+        rate = self._rates.setdefault(label, _Rate())
         if label[1] == "edge":
             if token_id not in self._edges:
                 if len(self._edges) >= _MAX_EDGES:
                     self._edges.clear()
-                self._edges[token_id] = _Rate(rate.value, 2.0)
+                self._edges[token_id] = _Rate(2.0 * rate.value(prior("edge"), _PRIOR_WEIGHT), 2.0)
             self._edges[token_id].add(hit)
         rate.add(hit)
 
@@ -89,10 +101,10 @@ def prior(kind: str) -> float:
 
 
 class Ledger:
-    """What asking a source costs and what its accepted tokens save, in seconds; both fade."""
+    """What asking a source costs and what its accepted tokens save, in seconds; both fade. `total_s`: all of asking."""
 
     def __init__(self) -> None:
-        self.cost_s = self.saved_s = 0.0
+        self.cost_s = self.saved_s = self.total_s = 0.0
         self.n_asked = self._n_passed_over = 0
 
     def may_ask(self, token_s: float = 0.0) -> bool:
@@ -108,6 +120,7 @@ class Ledger:
 
     def asked(self, elapsed_s: float) -> None:
         self.n_asked += 1
+        self.total_s += elapsed_s
         self.cost_s = (1 - _FADING) * self.cost_s + elapsed_s
         self.saved_s *= 1 - _FADING
 
@@ -118,7 +131,8 @@ class Ledger:
 class DraftPolicy:
     """What was learned about one model on one device in one precision; `layout` is that of the text it wrote last.
 
-    `takes_trees`: whether the model's attention obeys a mask of our own; None: not tried yet.
+    `takes_trees`: whether the model's attention obeys a mask of our own; `takes_fixed_trees`: with a cache of fixed
+    size too; `takes_runs`: whether several tokens at once do what one after the other does; None: not tried yet.
     """
 
     def __init__(self, device_type: str, is_half: bool) -> None:
@@ -127,6 +141,8 @@ class DraftPolicy:
         self.acceptance = Acceptance()
         self.ledgers: dict[str, Ledger] = {}
         self.takes_trees: bool | None = None
+        self.takes_fixed_trees: bool | None = None
+        self.takes_runs: bool | None = None
 
     def ledger(self, source: str) -> Ledger:
         return self.ledgers.setdefault(source, Ledger())

@@ -106,6 +106,23 @@ class Row:
             self.remaining,
         )
 
+    def sure_tokens(self, limit: int) -> list[int]:
+        """The next tokens as long as each is the only legal one and something may follow it."""
+        ids: list[int] = []
+        if self.legal is None:
+            return ids
+        matcher = self.legal.matcher
+        taken = 0
+        while len(ids) < limit and (token := self.legal.only()) is not None:
+            matcher.advance(token)
+            taken += 1
+            if not matcher.can_continue():
+                break
+            ids.append(token)
+        if taken:
+            matcher.rollback(taken)
+        return ids
+
     def grow(self, drafts: Sequence[Draft], chances: Chances) -> DraftTree:
         """Merge proposals into a tree of legal tokens that fits the budget."""
         if not drafts:

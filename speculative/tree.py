@@ -61,6 +61,11 @@ class DraftTree:
     def __len__(self) -> int:
         return len(self.token_ids)
 
+    @property
+    def longest_run(self) -> int:
+        """Tokens of the chain that came first, the surest one."""
+        return next((node for node, parent in enumerate(self.parents) if parent != node - 1), len(self))
+
     def add(self, parent: int, token_id: int) -> int:
         """Return the node of a token after a parent, made if it is new."""
         below = self.children.setdefault(parent, {})

@@ -6,6 +6,7 @@ Windows are counted in positions, not in columns, so holes and branches do not s
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,13 +19,26 @@ __all__ = ["tree_masks"]
 
 
 def tree_masks(block: Block, config: Any, plan: CachePlan, dtype: Any, device: Any) -> Any:
-    """Return the additive mask float[n, 1, q, width + q], or one for each kind of layer the model has."""
+    """Return the additive mask float[n, 1, q, n_keys], or one for each kind of layer the model has.
+
+    There are width + q keys, or as many as a cache of fixed size has; those behind the end are hidden.
+    """
+    if plan.capacity is not None:
+        block = _padded(block, plan.capacity)
     kinds = set(getattr(config, "layer_types", None) or ())
     if plan.kind != "windowed":
         return _additive(_seen(block, "full_attention", config), dtype, device)
     if not kinds:
         return _additive(_seen(block, "sliding_attention", config), dtype, device)
     return {kind: _additive(_seen(block, kind, config), dtype, device) for kind in sorted(kinds)}
+
+
+def _padded(block: Block, n_keys: int) -> Block:
+    assert block.visible is not None
+    assert block.key_positions is not None
+    more = n_keys - block.visible.shape[2]
+    visible = np.pad(block.visible, ((0, 0), (0, 0), (0, more)))
+    return replace(block, visible=visible, key_positions=np.pad(block.key_positions, ((0, 0), (0, more))))
 
 
 def _seen(block: Block, kind: str, config: Any) -> npt.NDArray[np.bool_]:

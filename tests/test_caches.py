@@ -208,12 +208,16 @@ def test_a_windowed_model_writes_what_transformers_generates_past_its_window() -
     assert [tuple(r.token_ids) for r in decode(model, VOCABULARY, rows)] == expected
 
 
-def test_a_recurrent_model_runs_without_drafts_row_by_row() -> None:
+def test_a_recurrent_model_runs_row_by_row_and_drafts_what_cannot_be_rejected() -> None:
     model, rng = tiny_qwen3_next(), random.Random(5)
     rows = [RowRequest(random_prompt(rng, 2, 9), PEOPLE if i % 2 else None, i, 24, ()) for i in range(3)]
     rows = [RowRequest(r.prompt_ids, r.compiled, r.row, 40 if r.compiled else 12, ()) for r in rows]
     results = decode(model, VOCABULARY, rows, DecodeOptions(speculate=True))
-    assert all(r.statistics.forward_passes == len(r.token_ids) for r in results)
+    assert all(r.statistics.drafted == r.statistics.accepted for r in results)
+    sure = [sum(r.statistics.accepted.values()) for r in results]
+    assert [r.statistics.forward_passes for r in results] == [
+        len(r.token_ids) - n for r, n in zip(results, sure, strict=True)
+    ]
     assert VOCABULARY.decode(results[1].token_ids) in PEOPLE.texts
     ids = model.generate(
         torch.tensor([rows[0].prompt_ids]), max_new_tokens=12, do_sample=False, eos_token_id=None, pad_token_id=0

@@ -244,3 +244,52 @@ def test_the_layout_of_the_last_text_is_where_the_next_one_starts() -> None:
     decode(model, VOCABULARY, [RowRequest([5, 6, 7], compiled, 0, 60, (0,))])
     layout = policy_of(model, "cpu", "torch.float32").layout
     assert (layout.colon, layout.indent, layout.inline) == (b"", b"  ", ())
+
+
+def test_a_source_whose_proposals_fail_is_doubted_in_all_of_them_and_trusted_again_once_they_hold() -> None:
+    acceptance = Acceptance()
+    kinds = ("match3", "match4", "match5", "match6")
+    fresh = acceptance.chance(("prompt", "match6", True), 1)
+    for kind in kinds[:3]:
+        for _ in range(2):
+            acceptance.observe(("prompt", kind, True), 1, False)
+    doubted = acceptance.chance(("prompt", "match6", True), 1)
+    assert doubted < fresh / 2
+    assert acceptance.chance(("recent", "match6", True), 1) == fresh
+    for kind in kinds * 6:
+        acceptance.observe(("prompt", kind, True), 1, True)
+    assert acceptance.chance(("prompt", "match6", True), 1) > fresh
+
+
+class Distrusted:
+    """Always proposes eight tokens that will not come."""
+
+    name = "wrong"
+
+    def propose(self, context: DraftContext, limit: int) -> list[Draft]:
+        ids = tuple(1 + (len(context.output_ids) * 7 + i) % 250 for i in range(min(limit, 8)))
+        return [Draft(self.name, ids, ("guess",) * len(ids))]
+
+
+def test_where_nothing_is_accepted_hardly_any_pass_is_wider() -> None:
+    model = tiny_llama()
+    policy = policy_of(model, "cpu", "torch.float32")
+    policy.costs.observe = lambda n_tokens, elapsed_s: None  # type: ignore[method-assign]
+    row = RowRequest([5, 6, 7], None, 0, 100, ())
+    options = DecodeOptions(do_sample=True, temperature=50.0, seed=1, draft_sources=(Distrusted(),))
+    result = decode(model, VOCABULARY, [row], options)[0].statistics
+    assert result.n_tokens == 100
+    assert 0 < result.drafted["wrong"] <= 8 * 6
+
+
+def test_what_is_determined_goes_in_one_pass_however_long_unless_a_limit_is_given() -> None:
+    fixed = bytes(97 + (i * 7) % 26 for i in range(120))
+    compiled = FakeCompiled([fixed + b" red", fixed + b" blue"], VOCABULARY)
+    model, row = tiny_llama(), RowRequest([5, 6, 7], compiled, 0, 140, (0,))
+    expected = decode(model, VOCABULARY, [row], DecodeOptions(speculate=False))[0]
+    passes = {}
+    for max_draft in (None, 24):
+        found = decode(model, VOCABULARY, [row], DecodeOptions(speculate=True, max_draft=max_draft))[0]
+        assert found.token_ids == expected.token_ids
+        passes[max_draft] = found.statistics.forward_passes
+    assert passes[24] >= passes[None] + 3

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import random
 from concurrent.futures import ThreadPoolExecutor
@@ -275,12 +276,13 @@ class OldNames(torch.nn.Module):
         past_key_values: Any = None,
         use_cache: Any = None,
     ) -> Any:
+        name = "cache" if "cache" in inspect.signature(self.inner.forward).parameters else "past_key_values"
         return self.inner(
             input_ids=input_ids,
             attention_mask=attention_mask,
             position_ids=position_ids,
-            cache=past_key_values,
             use_cache=use_cache,
+            **{name: past_key_values},
         )
 
 

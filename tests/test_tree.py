@@ -169,7 +169,7 @@ def test_models_are_tried_before_their_first_branch() -> None:
     for model, takes in ((tiny_llama(), True), (tiny_gemma3(), True), (tiny_qwen3_next(), False)):
         policy = DraftPolicy("cpu", is_half=False)
         assert takes_trees(CausalModel(model), policy) is takes
-        assert policy.takes_trees is takes
+        assert bool(policy.takes_trees) is takes
 
 
 def test_a_model_that_ignores_the_mask_is_found_out() -> None:
@@ -182,3 +182,18 @@ def test_a_model_that_ignores_the_mask_is_found_out() -> None:
     runner = CausalModel(model)
     model.forward = without_mask
     assert takes_trees(runner, DraftPolicy("cpu", is_half=False)) is False
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_models_are_tried_in_half_precision_too(dtype: torch.dtype) -> None:
+    for make in (tiny_llama, tiny_gemma3):
+        model = make().to(dtype)
+        assert takes_trees(CausalModel(model), DraftPolicy("cpu", is_half=True))
+        forward = model.forward
+
+        def without_mask(*args: Any, attention_mask: Any = None, forward: Any = forward, **kwargs: Any) -> Any:
+            return forward(*args, **kwargs)
+
+        runner = CausalModel(model)
+        model.forward = without_mask
+        assert takes_trees(runner, DraftPolicy("cpu", is_half=True)) is False

@@ -23,6 +23,7 @@ _MAX_STATES = 10_000
 _MAX_PREFIX_TOKENS = 128
 _LEAST_SHARE = 0.15
 _MIN_CHANCE = 0.05
+_MOSTLY = 0.6  # of at least two
 _MAX_CHAINS = 8
 
 Key = tuple[Hashable, int]  # a state and the last token; -1: any
@@ -86,20 +87,31 @@ class TokenCounts:
         row = self._rows.get((state, -1))
         return None if row is None or last_token in row.times else row
 
+    def _is_free(self, state: Hashable, last_token: int) -> bool:
+        """Whether the last token led from the state to itself, as inside free text: then the state says nothing."""
+        row = self._rows.get((state, -1))
+        return row is not None and last_token in row.times
+
     def share(self, state: Hashable, last_token: int, token_id: int) -> tuple[float, float] | None:
-        """Return (times the token followed, times anything did); None where the state was not met."""
+        """Return (times the token followed, times anything did); None where the state was not met or says nothing."""
         row = self._row(state, last_token)
-        return None if row is None else (row.times.get(token_id, 0), row.total)
+        return None if row is None or self._is_free(state, last_token) else (row.times.get(token_id, 0), row.total)
 
     def likely(self, state: Hashable, last_token: int) -> list[tuple[int, float, str]]:
         """Return tokens that followed often, the commonest first, each with its share and a label of the evidence."""
         row = self._row(state, last_token)
         if row is None:
             return []
+        is_free = self._is_free(state, last_token)
         with self._lock:
-            kind = f"seen{min(row.total.bit_length(), 5)}"
+            kind = "free" if is_free else f"seen{min(row.total.bit_length(), 5)}"
             found = [(token, n / (row.total + 1), kind) for token, n in row.times.items()]
-        return sorted((way for way in found if way[1] >= _LEAST_SHARE), key=lambda way: -way[1])
+        found = [
+            (token, share, "free+" if is_free and share > _MOSTLY else kind)
+            for token, share, kind in found
+            if share >= _LEAST_SHARE
+        ]
+        return sorted(found, key=lambda way: -way[1])
 
     def save(self, path: str | Path, fingerprint: str) -> None:
         """Write the counts as JSON lines; `fingerprint` names the vocabulary whose ids they hold."""

@@ -71,9 +71,18 @@ def corrupt(truth: list[int], limit: int, rng: random.Random) -> list[int]:
     return draft[: rng.randint(0, limit)]
 
 
+def spoiled(draft: list[int], place: int) -> list[int]:
+    """The draft with another token at one place."""
+    if draft:
+        draft[place] = draft[place] % (N_ROWS - 1) + 1
+    return draft
+
+
 ADVERSARIES = {
     "right": lambda truth, limit, rng: truth[:limit],
     "all wrong": lambda truth, limit, rng: [(t + 1) % N_ROWS for t in truth[:limit]],
+    "wrong at the first place": lambda truth, limit, rng: spoiled(truth[:limit], 0),
+    "wrong at the last place": lambda truth, limit, rng: spoiled(truth[:limit], -1),
     "illegal": lambda truth, limit, rng: [N_ROWS - 1] * limit,
     "no token at all": lambda truth, limit, rng: [-1, 10**9],
     "the end": lambda truth, limit, rng: [*truth[: limit - 1], 0],
