@@ -1,52 +1,18 @@
-"""States built before a text asks for them: breadth first from the start, for a set time.
+"""States built before a walk asks for them: those of the frames on top of its stacks.
 
-A mask that meets a state not built yet waits for it, in Python, and is walked again. What comes first in every text is
-likely to be asked for, so some of the time between compiling and the first token goes into it. Of an object the values
-of all keys are gone into, and the members one after the other as they were declared.
+A walk that meets a state not yet built waits for it, in Python, and is walked again.
 """
 
 from __future__ import annotations
 
-import time
-from collections import deque
 from typing import TYPE_CHECKING
 
 from . import kernels as k
-from .errors import DominoError
 
 if TYPE_CHECKING:
     from .engine import Engine, Heads
 
-BUDGET_S = 0.001  # of processor time
-PREPARED_FRAMES = 3  # of a stack, built before a walk asks for them
-
-
-def build_ahead(engine: Engine, heads: Heads, budget_s: float = BUDGET_S) -> None:
-    """Build states that texts from these heads on are likely to come to; the engine's lock is held."""
-    stop, now = time.thread_time() + budget_s, time.thread_time
-    automaton, tables = engine.automaton, engine.tables
-    work: deque[int] = deque()
-    for code, stack in heads:
-        work.append(code)
-        while stack >= 0:
-            work.append(tables.cell_states[stack])
-            stack = tables.cell_parents[stack]
-    seen = set(work)
-    engine.walkers.settle()
-    try:
-        with engine.changing():
-            while work and now() < stop:
-                code = work.popleft()
-                if not 0 < code < k.LIT_BASE:
-                    continue
-                if tables.state_kind.array[code] == k.UNBUILT:
-                    automaton.build(code)
-                for following in _after(engine, code):
-                    if following not in seen:
-                        seen.add(following)
-                        work.append(following)
-    except (DominoError, RecursionError):
-        return  # the text that comes there is told; how far this came depends on the machine
+PREPARED_FRAMES = 3  # of a stack
 
 
 def first_wanted(engine: Engine, heads: Heads) -> list[int]:
@@ -61,35 +27,3 @@ def first_wanted(engine: Engine, heads: Heads) -> list[int]:
             codes.append(states[stack])
             stack = parents[stack]
     return [code for code in codes if 0 < code < k.LIT_BASE and kinds[code] == k.UNBUILT]
-
-
-def _after(engine: Engine, code: int) -> list[int]:
-    """The codes that a built state leads to."""
-    tables = engine.tables
-    kind, at = int(tables.state_kind.array[code]), int(tables.state_row.array[code])
-    if kind == k.ALIAS:
-        return [at]
-    if kind == k.SPLIT:
-        return _codes(engine, at, 1)
-    if kind == k.CHOICES:
-        return _codes(engine, at + 1, int(tables.seqs.array[at]))
-    if kind == k.KEYS:
-        return engine.automaton.objects.likely_after(at)
-    found: list[int] = []
-    for target in set(tables.rows.row(at).tolist()):
-        if target >= 0:
-            found.append(target)
-        elif target < k.DEAD:
-            place = -target - 2
-            found += _codes(engine, place + 1, int(tables.seqs.array[place]))
-    return found
-
-
-def _codes(engine: Engine, at: int, n_lists: int) -> list[int]:
-    """The codes of so many lists in the pool of sequences, each its size and then its codes."""
-    seqs, found = engine.tables.seqs.array, []
-    for _ in range(n_lists):
-        size = int(seqs[at])
-        found += seqs[at + 1 : at + 1 + size].tolist()
-        at += 1 + size
-    return found

@@ -14,7 +14,6 @@ import numpy as np
 import numpy.typing as npt
 
 from . import kernels as k
-from .ahead import build_ahead
 from .completion import shortest_text
 from .configuration import Configuration as Configuration
 from .configuration import Kept
@@ -56,7 +55,6 @@ class Compiled:
             if not is_productive(self.expr):
                 raise EmptyLanguage(_why_empty(expr, vocabulary))
             self.start = Configuration(self, self.engine.start(self.expr))
-            build_ahead(self.engine, self.start.heads)
         if not vocabulary.is_atomic and not self.is_live(self.start):
             raise EmptyLanguage("this vocabulary's tokens cannot spell any text of the constraint")
 

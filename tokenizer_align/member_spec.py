@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from .expressions import EMPTY, EPSILON, Expr
 
@@ -40,8 +40,7 @@ class KeyClass:
     collides: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class KeyNode:
+class KeyNode(NamedTuple):
     """A node of the key trie: children by byte, the interval of (sorted) keys below it, the key ending here or -1."""
 
     children: dict[int, int]
@@ -74,7 +73,9 @@ def _named(part: object) -> object:
         return part.uid
     if isinstance(part, tuple):
         return tuple(_named(item) for item in part)
-    if isinstance(part, Member | KeyClass | Variant):
+    if isinstance(part, Member):
+        return (part.text, part.rest.uid, part.required, _named(part.others) if part.others else ())
+    if isinstance(part, KeyClass | Variant):
         return tuple(_named(getattr(part, name)) for name in part.__slots__)
     return part
 
@@ -128,8 +129,9 @@ class MemberSpec:
         if len(set(texts)) != len(texts):
             raise ValueError("a key is declared twice")
         ranks = {text: rank for rank, text in enumerate(sorted(texts))}
-        self.order.extend(ranks[text] for text in texts)
-        self.ranked.extend(sorted(zip(self.order, self.members, strict=True), key=lambda pair: pair[0]))
+        self.order.extend([ranks[text] for text in texts])
+        by_text = dict(zip(texts, self.members, strict=True))
+        self.ranked.extend([(rank, by_text[text]) for text, rank in ranks.items()])
 
     @property
     def nodes(self) -> list[KeyNode]:
@@ -173,12 +175,18 @@ def _trie_nodes(texts: list[bytes]) -> list[KeyNode]:
     while work:
         lo, hi, depth, parent, byte = work.pop()
         index = len(nodes)
-        ends = lo if hi - lo == 1 and len(texts[lo]) == depth else -1
-        nodes.append(KeyNode({}, lo, hi, ends, depth))
         if parent >= 0:
             nodes[parent].children[byte] = index
+        if hi - lo == 1:  # one key is left: its bytes one after the other
+            text = texts[lo]
+            for at in range(depth, len(text)):
+                index += 1
+                nodes.append(KeyNode({text[at]: index}, lo, hi, -1, at))
+            nodes.append(KeyNode({}, lo, hi, lo, len(text)))
+            continue
+        nodes.append(KeyNode({}, lo, hi, -1, depth))
         start = lo
-        while ends < 0 and start < hi:
+        while start < hi:
             byte, end = texts[start][depth], start
             while end < hi and texts[end][depth] == byte:
                 end += 1

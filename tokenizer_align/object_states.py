@@ -94,19 +94,6 @@ class ObjectStates:
         self._instances[spec, open_keys, count] = index
         return index
 
-    def likely_after(self, instance: int) -> list[int]:
-        """Of an object in one situation: the codes behind all keys that may come, and of what follows the value of the
-        one declared first."""
-        tables = self._automaton.tables
-        _, offset, n_words, _, after, first_rest, n_keys, _ = tables.instances.row(instance).tolist()
-        allowed = int.from_bytes(tables.key_bits.array[offset : offset + n_words].tobytes(), "little")
-        spec: MemberSpec = self.nodes[instance].data[0]
-        ranks = [rank for rank in spec.order if allowed >> rank & 1]
-        if not ranks:
-            return [after + n_keys]
-        rests = tables.key_rests.array[first_rest : first_rest + n_keys]
-        return [after + ranks[0], *(int(rests[rank]) for rank in ranks)]
-
     def reserved_at(self, code: int) -> tuple[MemberSpec, int, int, int]:
         """A reserved after-code's object, keys that were open, members so far, and the key.
 

@@ -8,9 +8,9 @@ but these" are exact as intersections and complements over bytes.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from functools import lru_cache
+from json.encoder import encode_basestring
 
 from tokenizer_align.expressions import Expr, alt, byte_set, frame, lit, repeat, seq
 from tokenizer_align.lengths import bytes_of
@@ -46,9 +46,14 @@ def encode_ranges(ranges: Iterable[tuple[int, int]]) -> Expr:
     >>> encode_ranges([(0x41, 0x43), (0x0A, 0x0A)])  # A, B, C or a line feed
     (b'\\n' | [b'ABC'])
     """
+    return _encoded(tuple(normalize(ranges)))
+
+
+@lru_cache(maxsize=512)
+def _encoded(ranges: tuple[tuple[int, int], ...]) -> Expr:
     raw: list[tuple[int, int]] = []
     escaped: list[Expr] = []
-    for lo, hi in normalize(ranges):
+    for lo, hi in ranges:
         for raw_lo, raw_hi in _RAW_RANGES:
             if max(lo, raw_lo) <= min(hi, raw_hi):
                 raw.append((max(lo, raw_lo), min(hi, raw_hi)))
@@ -97,4 +102,4 @@ def canonical_text(text: str) -> bytes:
     >>> canonical_text('a"é')
     b'"a\\\\"\\xc3\\xa9"'
     """
-    return json.dumps(text, ensure_ascii=False).encode()
+    return encode_basestring(text).encode()

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from tokenizer_align.errors import ConstraintError, EmptyLanguage, InvalidOption, Problem, UnsupportedSchema
-from tokenizer_align.expressions import Expr, seq
+from tokenizer_align.expressions import K_CALL, Expr, seq
 from tokenizer_align.productive import is_productive
 
 from .base import Constraint
@@ -19,7 +19,7 @@ from .json import style_of
 from .json_layout import style_from_options
 from .option_names import names_its_options
 from .schema_compile import SchemaCompiler
-from .schema_dialect import OPENAPI_DRAFT, adapter, strict_problems
+from .schema_dialect import OPENAPI_DRAFT, Adapt, adapter, strict_problems
 from .schema_document import Document
 from .schema_dynamic import original
 from .schema_enough import lacks_values
@@ -29,7 +29,7 @@ from .schema_limits import time_limit
 from .schema_lint import log_misspelt
 from .schema_pause import collector_paused
 from .schema_registry import collect_remotes
-from .schema_source import MAX_SHOWN, canonical_source, read_source
+from .schema_source import MAX_SHOWN, read_schema, read_source
 from .schema_support import Support, find_support, shape_problems
 
 logger = logging.getLogger(__name__)
@@ -99,9 +99,12 @@ def json_schema(
         openapi=openapi,
         strict=strict,
     )
-    source = canonical_source(schema)
-    remotes = collect_remotes(read_source(source), dict(options)["draft"], registry)
+    source, root = read_schema(schema)
+    document = Document(root, dict(options)["draft"])
+    remotes = collect_remotes(document, registry)
     constraint = Constraint("json_schema", source, (*options, ("remotes", remotes)) if remotes else options)
+    if not remotes and _adapter(constraint) is None:
+        constraint._memo["document"] = document
     _ = constraint.expression
     return constraint
 
@@ -127,12 +130,19 @@ def check_options(**given: Any) -> tuple[tuple[str, Any], ...]:
 
 def read_document(constraint: Constraint) -> Document:
     """The document of a `json_schema` or `type` constraint, adapted as its options ask."""
+    known = constraint._memo.pop("document", None)  # building adds to it, so it serves once
+    if isinstance(known, Document):
+        return known
+    remotes = {uri: read_source(text) for uri, text in constraint.option("remotes", ())}
+    source = read_source(constraint.source)
+    return Document(source, constraint.option("draft"), remotes=remotes, adapt=_adapter(constraint))
+
+
+def _adapter(constraint: Constraint) -> Adapt | None:
     option = constraint.option
-    adapt = adapter(
+    return adapter(
         formats=option("formats", "assert"), openapi=option("openapi", False), strict=option("strict", False)
     )
-    remotes = {uri: read_source(text) for uri, text in option("remotes", ())}
-    return Document(read_source(constraint.source), option("draft"), remotes=remotes, adapt=adapt)
 
 
 def build(constraint: Constraint) -> tuple[Expr, tuple[Problem, ...]]:
@@ -169,7 +179,10 @@ def _decide(compiler: SchemaCompiler, support: Support) -> bool:
     """Whether any value satisfies the schema. Raises UnsupportedSchema for what shows only once parts are combined."""
     if support.n_levels > DEEP_LEVELS:
         for pointer in reversed(support.reached):
-            is_productive(compiler.value([pointer]))
+            node = compiler.value([pointer])
+            if node.kind == K_CALL:  # also where it surely has values: what is above it is built in few steps then
+                _ = node.data.body
+            is_productive(node)
     if any(compiler.is_risky(pointer) for pointer in support.reached):
         compiler.build_ahead()
     scarce = [problem for problem, node in compiler.counted if lacks_values(node)]

@@ -26,12 +26,14 @@ from .schema_document import Document
 from .schema_dynamic import original
 from .schema_keys import Kind
 from .schema_keywords import JSON_TYPES
+from .schema_leaves import LEAVES, language_of, leaf_key, said_by_leaf
 from .schema_limits import IGNORE_HINT, is_over
 from .schema_listed import ListedValues
 from .schema_logic import SchemaLogic
 from .schema_numbers import NumberSet, number_set
 from .schema_risk import is_risky, parts_of
 from .schema_strings import StringSet, string_set
+from .schema_sure import SureValues
 from .schema_surely import surely_has_values
 from .schema_terms import listed_values
 from .schema_values import any_of_values, json_type, value_key
@@ -66,6 +68,9 @@ class SchemaCompiler(SchemaLogic):
         self._conjuncts: dict[tuple[str, Conjunct], Expr] = {}
         self._after_key: dict[Expr, Expr] = {}
         self._risky: dict[str, bool] = {}
+        self.sure = SureValues(self)
+        self._language = language_of(document.draft, style)
+        self._looked_at: set[str] = set()  # when building ahead
         self.listed_values = ListedValues(self)
         self.kinds_of_keys: dict[Hashable, list[Kind]] = {}
 
@@ -80,15 +85,47 @@ class SchemaCompiler(SchemaLogic):
         return found
 
     def _node(self, key: Conjunct) -> Expr:
+        atom = next(iter(key), None)
+        if len(key) == 1 and isinstance(atom, str):
+            return self._single(atom, key)
         known = [(atom, self.document.at[pointer_of(atom)]) for atom in key]
         if is_contradiction(key) or any(schema is isinstance(atom, Claim) for atom, schema in known):
             return EMPTY
         if all(schema is isinstance(atom, str) for atom, schema in known):
             return grammar.any_value(self.style)
+        return call(self._rule(key))
+
+    def _rule(self, key: Conjunct) -> Rule:
         rule = Rule(" & ".join(_shown(atom) for atom in self.in_order(key)))
         rule.define(lambda: self._body(key), lambda: self._surely_has_values(key))
         self._rules.append((rule, key))
-        return call(rule)
+        return rule
+
+    def _single(self, pointer: str, key: Conjunct) -> Expr:
+        """The values of one sub-schema; leaves are shared with other schemas that say the same."""
+        schema = self.document.at[pointer]
+        if isinstance(schema, bool):
+            return grammar.any_value(self.style) if schema else EMPTY
+        leaf = leaf_key(self.keywords(pointer), self._language)
+        if leaf is not None:
+            shared = LEAVES.find(leaf)
+            if shared is not None:
+                return shared
+            if self.sure.has_of_every_type(pointer):
+                return LEAVES.keep(leaf, self._leaf(pointer))
+        node = call(self._rule(key))
+        if self.sure.has(pointer):
+            node.memo_productive = True
+        return node
+
+    def _leaf(self, pointer: str) -> Expr:
+        """The values of a leaf about which there is nothing to report, built when they are needed and apart from this
+        document."""
+        said, draft, style = said_by_leaf(self.keywords(pointer)), self.document.draft, self.style
+        rule = Rule("leaf").define(lambda: SchemaCompiler(Document(said, draft), style)._body(frozenset([""])))
+        node = call(rule)
+        node.memo_productive = True
+        return node
 
     def _surely_has_values(self, key: Conjunct) -> bool:
         """Whether a node holds some value, as far as can be told without building it."""
@@ -291,12 +328,20 @@ class SchemaCompiler(SchemaLogic):
         return found
 
     def _look_below(self, key: Conjunct) -> bool:
-        """Make the nodes below a single sub-schema that cannot be refused by itself. False: it must be built."""
+        """Make the next nodes below a single sub-schema that must be built, as it cannot be refused by itself. False:
+        it must be built."""
         atom = next(iter(key))
         if len(key) > 1 or isinstance(atom, Claim) or self.is_risky(atom):
             return False
-        for child in parts_of(self.document, atom, self.keywords(atom)):
-            self.value([child])
+        work = [atom]
+        for pointer in work:
+            for child in parts_of(self.document, pointer, self.keywords(pointer)):
+                if child not in self._looked_at:
+                    self._looked_at.add(child)
+                    if self.is_risky(child):
+                        self.value([child])
+                    else:
+                        work.append(child)
         return True
 
     def build_ahead(self, *, everything: bool = False) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import unquote, urldefrag, urljoin
 
 from .schema_dynamic import CASE, RECURSIVE, DynamicScopes
-from .schema_keywords import DEFAULT_DRAFT, DRAFTS, known_keyword
+from .schema_keywords import DEFAULT_DRAFT, DRAFTS, keywords_of_schemas, known_keyword
 from .schema_source import escape_token, unescape_token
 
 Schema = dict[str, Any] | bool
@@ -104,6 +104,7 @@ class Document:
     def _scan(self, start: str, schema: Schema, base: str) -> None:
         """Register a sub-schema and all below it."""
         work = [(start, schema, base)]
+        parents = keywords_of_schemas(self.draft)
         while work:
             pointer, here, base = work.pop()
             if pointer in self.at or not isinstance(here, dict | bool):
@@ -116,6 +117,7 @@ class Document:
                 below = [
                     (child, value, base)
                     for keyword, item in here.items()
+                    if keyword in parents
                     for child, value in child_pointers(pointer, keyword, item, self.draft)
                 ]
                 work.extend(reversed(below))

@@ -8,7 +8,7 @@ others.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tokenizer_align.derivatives import holds_text, is_live
 from tokenizer_align.errors import Problem, UnsupportedSchema
@@ -55,10 +55,16 @@ class Sayings:
     has_properties: bool = False
     forced: dict[str, list[Atom]] = field(default_factory=dict)  # key -> what its value must satisfy besides
     kinds: list[Kind] | None = None
+    # (sub-schema that holds, its `properties`, its `patternProperties`, whether it has `additionalProperties`)
+    views: list[tuple[str, dict[str, Any], dict[str, Any], bool]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         keywords = self.compiler.keywords
         holding, failing = positives(self.atoms), claims_of(self.atoms)
+        for pointer in holding:
+            here = keywords(pointer)
+            named, patterned = here.get("properties", {}), here.get("patternProperties", {})
+            self.views.append((pointer, named, patterned, "additionalProperties" in here))
         for claim in failing:
             if claim.keyword == "properties" and isinstance(
                 claim.detail, str
@@ -228,10 +234,11 @@ class Sayings:
             return None
         found: list[Atom] = []
         is_said = False
-        for pointer in positives(self.atoms):
-            keywords = compiler.keywords(pointer)
-            here = self._named(pointer, kind) + self._patterned(pointer, kind)
-            if not here and "additionalProperties" in keywords:
+        for pointer, named, patterned, has_others in self.views:
+            is_named = kind.name is not None and kind.name in named
+            here = [f"{pointer}/properties/{escape_token(kind.name or '')}"] if is_named else []
+            here += self._patterned(pointer, kind) if patterned else []
+            if not here and has_others:
                 here = [f"{pointer}/additionalProperties"]
             is_said = is_said or bool(here)
             found += here

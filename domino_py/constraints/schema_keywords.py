@@ -7,9 +7,10 @@ The shapes are those of the meta-schemas; a test compares them with the `jsonsch
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any, Literal
 
 JSON_TYPES = ("null", "boolean", "number", "string", "array", "object")
@@ -192,10 +193,21 @@ KEYWORDS: dict[str, Keyword] = {
 }
 
 
+@lru_cache(maxsize=16)
+def known_keywords(draft: int) -> Mapping[str, Keyword]:
+    """The keywords that a draft knows."""
+    return {name: keyword for name, keyword in KEYWORDS.items() if keyword.since <= draft <= keyword.until}
+
+
 def known_keyword(name: str, draft: int) -> Keyword | None:
     """The keyword, if this draft knows it."""
-    keyword = KEYWORDS.get(name)
-    return keyword if keyword is not None and keyword.since <= draft <= keyword.until else None
+    return known_keywords(draft).get(name)
+
+
+@lru_cache(maxsize=16)
+def keywords_of_schemas(draft: int) -> frozenset[str]:
+    """The keywords of a draft under which sub-schemas stand."""
+    return frozenset(name for name, keyword in known_keywords(draft).items() if keyword.children != "none")
 
 
 def own_keywords(json_type: str, draft: int) -> frozenset[str]:

@@ -15,7 +15,7 @@ from tokenizer_align.errors import Problem
 from .schema_compile import SchemaCompiler
 from .schema_document import Document
 from .schema_formats import FORMATS
-from .schema_keywords import KEYWORDS, known_keyword
+from .schema_keywords import KEYWORDS, known_keyword, known_keywords
 from .schema_source import escape_token
 from .schema_values import json_type
 
@@ -128,10 +128,11 @@ def log_misspelt(document: Document, logger: logging.Logger) -> None:
 
 def misspelt(document: Document) -> list[Problem]:
     """Unknown keywords that look like known ones, or are known in other drafts: legal, without effect, hardly meant."""
+    known = known_keywords(document.draft).keys()
     return [
         problem
         for pointer, schema in document.at.items()
-        if isinstance(schema, dict)
+        if isinstance(schema, dict) and not schema.keys() <= known
         for problem in _unknown(document, pointer, schema)
         if problem.keyword not in _NAMING
     ]

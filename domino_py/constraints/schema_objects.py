@@ -146,6 +146,8 @@ def _ways(compiler: SchemaCompiler, sayings: Sayings, kind: Kind) -> Ways:
     free = EMPTY if base is None else compiler.value(base)
     if base is None or free is EMPTY:
         return Ways(EMPTY)
+    if not sayings.duties:
+        return Ways(free)
     always, alike = 0, dict[Hashable, list[tuple[int, list[Atom]]]]()
     for duty, options in sayings.events(kind):
         if any(sayings.is_sure(base, more) for more in options):

@@ -21,8 +21,8 @@ MAX_DOCUMENTS = 200
 Remotes = tuple[tuple[str, str], ...]  # (URI, schema as JSON text), in the order in which they were met
 
 
-def collect_remotes(root: Any, draft: int | None, registry: Any) -> Remotes:
-    """All documents that are referred to from `root`, directly or not, as far as they are known.
+def collect_remotes(document: Document, registry: Any) -> Remotes:
+    """All documents that are referred to from this one, directly or not, as far as they are known; it takes them in.
 
     Raises UnsupportedSchema where one of them is of another draft, InvalidOption where `registry` is none.
     """
@@ -30,7 +30,6 @@ def collect_remotes(root: Any, draft: int | None, registry: Any) -> Remotes:
         raise InvalidOption("registry", "registry must be a mapping from URIs to schemas or a referencing.Registry.")
     found: dict[str, str] = {}
     tried: set[str] = set()
-    document = Document(root, draft)
     work = list(document.at)
     for pointer in work:
         schema = document.at[pointer]

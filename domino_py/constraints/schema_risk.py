@@ -21,6 +21,8 @@ REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 IN_PLACE = ("allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas", "dependencies")
 _BELOW = ("properties", "patternProperties", "additionalProperties", "propertyNames", "unevaluatedProperties")
 FOLLOWED = frozenset((*IN_PLACE, *_BELOW, "items", "prefixItems", "additionalItems", "unevaluatedItems", "contains"))
+ALIKE = frozenset((*REFERENCES, *IN_PLACE))  # keywords whose sub-schemas are asked about the same value
+_LENGTHS = frozenset(("minLength", "maxLength"))
 _RISKY = frozenset(
     (
         "uniqueItems",
@@ -38,6 +40,7 @@ _RISKY = frozenset(
         "dependencies",
     )
 )
+_LOOKED_AT = _RISKY | ALIKE | {"pattern", "format"}  # without any of these there is no risk
 
 
 def parts_of(document: Document, pointer: str, keywords: dict[str, Any]) -> list[str]:
@@ -53,6 +56,8 @@ def parts_of(document: Document, pointer: str, keywords: dict[str, Any]) -> list
 
 def is_risky(logic: SchemaLogic, pointer: str, keywords: dict[str, Any]) -> bool:
     """Whether parts of this sub-schema that are fine alone may be unsupported together."""
+    if _LOOKED_AT.isdisjoint(keywords):
+        return False
     if not _RISKY.isdisjoint(keywords) or _combines(keywords, logic.document.draft):
         return True
     if "pattern" in keywords and not _is_plain(keywords["pattern"]):
@@ -64,11 +69,12 @@ def is_risky(logic: SchemaLogic, pointer: str, keywords: dict[str, Any]) -> bool
 
 def _combines(keywords: dict[str, Any], draft: int) -> bool:
     """Whether a sub-schema says several things about one value that must be intersected."""
-    parts = [name for name in (*REFERENCES, *IN_PLACE) if name in keywords]
-    has_own = any((keyword := known_keyword(name, draft)) and keyword.of_type for name in keywords)
-    regular = [name for name in ("pattern", "format") if name in keywords]
-    has_length = not keywords.keys().isdisjoint(("minLength", "maxLength"))
-    return len(parts) > 1 or bool(parts and has_own) or len(regular) + has_length > 1
+    if not ALIKE.isdisjoint(keywords):
+        n_parts = sum(name in keywords for name in ALIKE)
+        if n_parts > 1 or any((keyword := known_keyword(name, draft)) and keyword.of_type for name in keywords):
+            return True
+    n_regular = ("pattern" in keywords) + ("format" in keywords)
+    return n_regular + (n_regular > 0 and not _LENGTHS.isdisjoint(keywords)) > 1
 
 
 def _is_plain(pattern: str) -> bool:

@@ -15,12 +15,16 @@ from tokenizer_align.errors import Problem, RegexError, TooComplex
 from .schema_compile import SchemaCompiler
 from .schema_document import Document
 from .schema_dynamic import original
-from .schema_keywords import is_number, known_keyword
+from .schema_keywords import is_number, known_keywords
 from .schema_limits import IGNORE_HINT, MAX_SUBSCHEMAS, size_reason
-from .schema_risk import REFERENCES, parts_of
+from .schema_risk import ALIKE, FOLLOWED, REFERENCES
 from .schema_source import escape_token
 from .schema_strings import pattern_body
 
+_BOUNDS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")
+_JUDGED = frozenset(  # keywords that some value of theirs makes impossible to enforce
+    (*REFERENCES, *_BOUNDS, "pattern", "patternProperties", "properties", "required", "enum", "const")
+)
 MAX_LEVELS = 250  # levels of sub-schemas inside each other
 
 
@@ -42,10 +46,11 @@ def shape_problems(document: Document) -> list[Problem]:
         problems.append(Problem("/$schema", "$schema", message, hint="Drafts 4, 6, 7, 2019-09 and 2020-12 are known."))
     if document.draft == 4 and isinstance(document.root, bool):
         problems.append(Problem("", None, "true and false are no schemas in draft 4"))
+    known = known_keywords(document.draft)
     for pointer, schema in document.at.items():
         if isinstance(schema, dict):
             for name, value in schema.items():
-                keyword = known_keyword(name, document.draft)
+                keyword = known.get(name)
                 if keyword is not None and not keyword.shape(value, document.draft):
                     place = f"{pointer}/{escape_token(name)}"
                     problems.append(Problem(place, name, f'"{name}" must be {keyword.words}, not {_shown(value)},'))
@@ -93,12 +98,14 @@ def _visit(document: Document, compiler: SchemaCompiler, support: Support, point
     children: list[str] = []
     keywords = compiler.keywords(pointer)
     for name, value in keywords.items():
-        reason = unsupported_reason(document, pointer, name, value)
+        reason = unsupported_reason(document, pointer, name, value) if name in _JUDGED else None
         if reason is not None:
             problem = Problem(f"{original(pointer)}/{escape_token(name)}", name, reason, hint=IGNORE_HINT)
             support.unsupported.append((pointer, name, problem))
-        else:
-            children += parts_of(document, pointer, {name: value})
+        elif name in FOLLOWED:
+            children += document.children(pointer, name)
+        elif name in REFERENCES:
+            children += document.targets(pointer, {name: value})
     return children
 
 
@@ -122,7 +129,7 @@ def unsupported_reason(document: Document, pointer: str, name: str, value: Any) 
             return f'"{name}": {error}'
     if name in ("properties", "required", "enum", "const") and not _can_be_written(value):
         return f'"{name}" holds a lone surrogate, which UTF-8 cannot write,'
-    if name in ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf") and is_number(value):
+    if name in _BOUNDS and is_number(value):
         return None if abs(Decimal(value).adjusted()) < 1100 or not value else f'"{name}" has too many digits'
     return None
 
@@ -133,12 +140,15 @@ def _can_be_written(value: Any) -> bool:
         item = work.pop()
         if isinstance(item, str):
             try:
-                item.encode()
+                _ = item.isascii() or item.encode()
             except UnicodeEncodeError:
                 return False
         elif isinstance(item, dict):
-            work.extend(item)
-            work.extend(v for v in item.values() if not isinstance(v, dict) or "type" not in v)
+            if not "".join(item).isascii():
+                work.extend(item)
+            work.extend(
+                v for v in item.values() if isinstance(v, str | list) or (isinstance(v, dict) and "type" not in v)
+            )
         elif isinstance(item, list):
             work.extend(item)
     return True
@@ -148,6 +158,8 @@ def _find_circles(compiler: SchemaCompiler, support: Support) -> None:
     """References that come back to themselves without going down into a value."""
     state: dict[str, int] = {}  # 1: being visited, 2: done
     for start in support.reached:
+        if ALIKE.isdisjoint(compiler.keywords(start)):
+            continue
         work = [(start, False)]
         while work:
             pointer, leaving = work.pop()
@@ -155,6 +167,9 @@ def _find_circles(compiler: SchemaCompiler, support: Support) -> None:
                 state[pointer] = 2
                 continue
             if state.get(pointer):
+                continue
+            if ALIKE.isdisjoint(compiler.keywords(pointer)):
+                state[pointer] = 2
                 continue
             state[pointer] = 1
             work.append((pointer, True))

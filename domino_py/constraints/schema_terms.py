@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any
 
 from .schema_claims import HAS, UNEVALUATED, Claim, Conjunct
 from .schema_document import Document
 from .schema_dynamic import original
 from .schema_formats import FORMATS
-from .schema_keywords import JSON_TYPES, known_keyword, own_keywords
+from .schema_keywords import JSON_TYPES, known_keywords, own_keywords
 from .schema_source import escape_token
 from .schema_values import json_type as type_of
 from .schema_values import value_key
 
 BY_KEY = ("dependentRequired", "dependentSchemas", "dependencies")
+
+
+@lru_cache(maxsize=64)
+def _own(kind: str, draft: int) -> frozenset[str]:
+    """The keywords that bear on a JSON type by themselves."""
+    return own_keywords(kind, draft).difference(BY_KEY, UNEVALUATED)
 
 
 class SchemaTerms:
@@ -25,20 +32,17 @@ class SchemaTerms:
 
     def __init__(self, document: Document, dropped: frozenset[tuple[str, str]] = frozenset()) -> None:
         self.document, self.dropped = document, dropped
-        apart = {*BY_KEY, *UNEVALUATED}
-        self.own = {kind: own_keywords(kind, document.draft) - apart for kind in JSON_TYPES}
+        self.own = {kind: _own(kind, document.draft) for kind in JSON_TYPES}
         self._keywords: dict[str, dict[str, Any]] = {}
 
     def keywords(self, pointer: str) -> dict[str, Any]:
         """The keywords that count at a sub-schema."""
         found = self._keywords.get(pointer)
         if found is None:
-            draft = self.document.draft
-            found = {
-                name: value
-                for name, value in self.document.keywords(pointer).items()
-                if known_keyword(name, draft) and (name == "oneOf" or not self.is_dropped(pointer, name))
-            }
+            known = known_keywords(self.document.draft)
+            found = {name: value for name, value in self.document.keywords(pointer).items() if name in known}
+            if self.dropped:
+                found = {n: value for n, value in found.items() if n == "oneOf" or not self.is_dropped(pointer, n)}
             self._keywords[pointer] = found
         return found
 

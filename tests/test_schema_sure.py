@@ -1,0 +1,116 @@
+"""Sub-schemas that surely have values: what is said without building is so, and common schemas are told."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+
+from domino_py.constraints.json_layout import JsonStyle
+from domino_py.constraints.json_numbers import Digits
+from domino_py.constraints.schema_compile import SchemaCompiler
+from domino_py.constraints.schema_document import Document
+from domino_py.constraints.schema_source import read_schema
+from domino_py.constraints.schema_sure import SureValues
+from tests.schema_strategies import documents
+from tokenizer_align.errors import ConstraintError
+from tokenizer_align.expressions import K_CALL, Expr
+from tokenizer_align.productive import is_productive
+
+SURE: list[Any] = [
+    True,
+    {},
+    {"type": "string", "description": "a name"},
+    {"type": ["string", "null"], "minLength": 3, "maxLength": 3},
+    {"type": "string", "pattern": "^a+$"},
+    {"type": "string", "format": "date"},
+    {"type": "string", "format": "unknown"},
+    {"type": "integer", "minimum": 0},
+    {"enum": ["a", 1]},
+    {"type": "integer", "enum": ["a", 1]},
+    {"const": None},
+    {"type": "array", "items": False},
+    {"type": "array", "items": {"type": "string"}, "minItems": 2},
+    {"type": "object", "properties": {"a": False}},
+    {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a", "b"]},
+    {"anyOf": [False, {"type": "string"}]},
+    {"$ref": "#/$defs/a", "$defs": {"a": {"type": "string"}}},
+    {"type": "object", "properties": {"a": {"$ref": "#"}}},
+]
+NOT_SURE: list[Any] = [
+    False,
+    {"type": "string", "minLength": 3, "maxLength": 2},
+    {"type": "string", "pattern": "a(?!.)b"},
+    {"type": "string", "pattern": "^a$", "minLength": 2},
+    {"type": "integer", "minimum": 3, "exclusiveMaximum": 4},
+    {"type": "string", "enum": [1]},
+    {"type": "integer", "multipleOf": 7, "minimum": 1, "maximum": 6},
+    {"type": "array", "items": False, "minItems": 1},
+    {"type": "array", "items": {"type": "null"}, "minItems": 2, "uniqueItems": True},
+    {"type": "array", "minItems": 2, "maxItems": 1},
+    {"type": "object", "properties": {"a": False}, "required": ["a"]},
+    {"type": "object", "required": ["a"], "additionalProperties": False},
+    {"type": "object", "required": ["a"], "propertyNames": {"maxLength": 0}},
+    {"type": "object", "required": ["a", "b"], "maxProperties": 1},
+    {"type": "object", "minProperties": 1, "additionalProperties": False},
+    {"type": "object", "properties": {"a": {"$ref": "#"}}, "required": ["a"]},
+    {"allOf": [{"type": "string"}, {"type": "null"}]},
+]
+
+
+def compiler_of(schema: Any, **options: Any) -> SchemaCompiler:
+    return SchemaCompiler(Document(read_schema(schema)[1]), options.pop("style", JsonStyle()), **options)
+
+
+def body_of(compiler: SchemaCompiler, pointer: str) -> Expr:
+    """What a sub-schema is built to."""
+    node = compiler.value([pointer])
+    body: Expr = node.data.body if node.kind == K_CALL else node
+    return body
+
+
+@pytest.mark.parametrize("schema", SURE, ids=str)
+def test_common_schemas_surely_have_values(schema: Any) -> None:
+    compiler = compiler_of(schema)
+    assert SureValues(compiler).has("")
+    assert is_productive(body_of(compiler, ""))
+
+
+@pytest.mark.parametrize("schema", NOT_SURE, ids=str)
+def test_what_may_have_no_values_is_not_sure(schema: Any) -> None:
+    assert not SureValues(compiler_of(schema)).has("")
+
+
+def test_numbers_need_room_for_their_digits() -> None:
+    schema = {"type": "number", "minimum": 50}
+    assert SureValues(compiler_of(schema)).has("")
+    assert not SureValues(compiler_of(schema, style=JsonStyle(digits=Digits(1, 1, 1)))).has("")
+
+
+def test_keys_that_nothing_declares_are_not_sure_where_objects_are_closed() -> None:
+    schema = {"type": "object", "properties": {"a": {}}, "required": ["b"]}
+    assert SureValues(compiler_of(schema)).has("")
+    assert not SureValues(compiler_of(schema, additional_properties=False)).has("")
+
+
+def test_what_is_nested_deeply_is_not_sure_unless_it_was_asked_from_the_inside() -> None:
+    schema: Any = {"type": "string"}
+    for _ in range(140):
+        schema = {"type": "object", "properties": {"a": schema}, "required": ["a"]}
+    compiler = compiler_of(schema)
+    assert not SureValues(compiler).has("")
+    sure = SureValues(compiler)
+    assert all(sure.has(pointer) for pointer in reversed(list(compiler.document.at)))
+
+
+@given(documents())
+def test_what_is_sure_has_values_when_it_is_built(schema: Any) -> None:
+    compiler = compiler_of(schema)
+    sure = [pointer for pointer in list(compiler.document.at) if SureValues(compiler).has(pointer)]
+    for pointer in sure:
+        try:
+            body = body_of(compiler, pointer)
+        except ConstraintError as error:
+            raise AssertionError(f"{pointer} of {schema} cannot be built") from error
+        assert is_productive(body), (pointer, schema)
