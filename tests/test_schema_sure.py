@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 
+import domino_py as domino
 from domino_py.constraints.json_layout import JsonStyle
 from domino_py.constraints.json_numbers import Digits
 from domino_py.constraints.schema_compile import SchemaCompiler
@@ -114,3 +115,50 @@ def test_what_is_sure_has_values_when_it_is_built(schema: Any) -> None:
         except ConstraintError as error:
             raise AssertionError(f"{pointer} of {schema} cannot be built") from error
         assert is_productive(body), (pointer, schema)
+
+
+FURTHER: list[Any] = [
+    {"type": "string"},
+    {"type": "string", "minLength": 2, "maxLength": 2},
+    {"type": ["integer", "null"], "minimum": 10**30},
+    {"type": "integer", "minimum": 1},
+    {"type": "number", "exclusiveMinimum": 0, "maximum": 1},
+    {"type": "string", "enum": ["a"]},
+    {"type": "array", "items": {"pattern": "^a$"}, "uniqueItems": True, "maxItems": 3},
+    {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]},
+    {"anyOf": [False, {"type": "boolean"}]},
+    {"$ref": "#/$defs/a", "$defs": {"a": {"type": "number"}}},
+    {"required": ["a"]},
+    {"type": "string", "pattern": "a"},
+    {"type": "integer", "minimum": 2},
+    {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1},
+    {"type": "integer", "multipleOf": 3},
+    {"enum": []},
+    {"type": "string", "enum": ["a"], "maxLength": 0},
+    {"type": "array", "minItems": 1},
+    {"type": "array", "contains": False},
+    {"type": "object", "properties": {"a": {"type": "null"}}, "required": ["a"], "maxProperties": 0},
+    {"type": "object", "required": ["b"], "additionalProperties": False},
+    {"type": "object", "properties": {"a": {"type": "null"}}, "required": ["a"], "propertyNames": False},
+    {"anyOf": [False, {"not": {}}]},
+    {"allOf": [{"type": "string"}, {"type": "number"}]},
+    {"not": {"type": "string"}},
+    {"$ref": "#"},
+    {"type": "null", "if": True, "then": False},
+]
+
+
+@pytest.mark.parametrize("schema", FURTHER, ids=lambda schema: ascii(schema))
+def test_what_is_said_without_building_is_so(schema: Any) -> None:
+    compiler = compiler_of(schema)
+    assert not SureValues(compiler).has("") or is_productive(body_of(compiler, ""))
+
+
+@pytest.mark.parametrize(
+    "dead", [False, {"allOf": [{"type": "string"}, {"type": "number"}]}, {"enum": []}], ids=lambda schema: ascii(schema)
+)
+def test_keys_without_values_are_never_offered(dead: Any) -> None:
+    schema = {"type": "object", "properties": {"dead": dead, "kind": {"type": "string"}}, "additionalProperties": False}
+    constraint = domino.json_schema(schema)
+    assert constraint.matches('{"kind": "x"}')
+    assert not constraint.matches('{"dead": 1}')

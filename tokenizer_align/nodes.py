@@ -87,22 +87,17 @@ class Expr:
 class Rule:
     """A named, possibly recursive sub-language; its body may be a thunk that is evaluated when first needed."""
 
-    __slots__ = ("__weakref__", "_body", "_surely_holds", "_thunk", "is_checked", "name", "node")
+    __slots__ = ("__weakref__", "_body", "_thunk", "is_checked", "name", "node")
 
     def __init__(self, name: str, body: Expr | None = None) -> None:
         self.name = name
         self._body = body
         self._thunk: Callable[[], Expr] | None = None
-        self._surely_holds: Callable[[], bool] | None = None
         self.node: weakref.ref[Expr] | None = None
         self.is_checked = False  # it does not refer to itself before reading anything
 
-    def define(self, body: Expr | Callable[[], Expr], surely_holds: Callable[[], bool] | None = None) -> Rule:
-        """Give the rule its body, now or as a thunk. Returns the rule.
-
-        `surely_holds`: a quick answer to whether the body will hold any string; "no" where that is not known.
-        """
-        self._surely_holds = surely_holds
+    def define(self, body: Expr | Callable[[], Expr]) -> Rule:
+        """Give the rule its body, now or as a thunk. Returns the rule."""
         if isinstance(body, Expr):
             self._body = body
         else:
@@ -114,10 +109,6 @@ class Rule:
         """Whether the body is there without any work."""
         return self._body is not None
 
-    def surely_holds(self) -> bool:
-        """Whether the body holds some string, as far as that can be told without making it."""
-        return self._body is None and self._surely_holds is not None and self._surely_holds()
-
     @property
     def body(self) -> Expr:
         if self._body is None:
@@ -126,7 +117,7 @@ class Rule:
                     if self._thunk is None:
                         raise ConstraintError(f"rule {self.name!r} is used but not defined")
                     self._body = self._thunk()
-                    self._thunk = self._surely_holds = None
+                    self._thunk = None
         return self._body
 
     def __repr__(self) -> str:

@@ -41,9 +41,6 @@ def _productive(node: Expr, active: set[Rule], steps: list[int]) -> tuple[bool, 
         return node.memo_productive, True
     if node.kind == K_CALL and node.data in active:
         return False, False
-    if node.kind == K_CALL and node.data.surely_holds():
-        node.memo_productive = True
-        return True, True
     steps[0] -= 1
     if len(active) > MAX_DEPTH or steps[0] < 0:
         raise _TooDeep
@@ -103,9 +100,6 @@ def _productive_by_counting(start: Expr) -> bool:
             continue
         if not node.has_call:
             node.memo_productive = is_live(node)
-            continue
-        if node.kind == K_CALL and node.data.surely_holds():
-            node.memo_productive = True
             continue
         needs[node] = _clauses(node)
         work += [part for _, parts in needs[node] for part in parts]

@@ -34,7 +34,6 @@ from .schema_numbers import NumberSet, number_set
 from .schema_risk import is_risky, parts_of
 from .schema_strings import StringSet, string_set
 from .schema_sure import SureValues
-from .schema_surely import surely_has_values
 from .schema_terms import listed_values
 from .schema_values import any_of_values, json_type, value_key
 
@@ -97,7 +96,7 @@ class SchemaCompiler(SchemaLogic):
 
     def _rule(self, key: Conjunct) -> Rule:
         rule = Rule(" & ".join(_shown(atom) for atom in self.in_order(key)))
-        rule.define(lambda: self._body(key), lambda: self._surely_has_values(key))
+        rule.define(lambda: self._body(key))
         self._rules.append((rule, key))
         return rule
 
@@ -126,11 +125,6 @@ class SchemaCompiler(SchemaLogic):
         node = call(rule)
         node.memo_productive = True
         return node
-
-    def _surely_has_values(self, key: Conjunct) -> bool:
-        """Whether a node holds some value, as far as can be told without building it."""
-        atom = next(iter(key))
-        return len(key) == 1 and isinstance(atom, str) and surely_has_values(self, atom)
 
     def _body(self, key: Conjunct) -> Expr:
         by_type = {kind: self.conjuncts(key, kind) for kind in JSON_TYPES}

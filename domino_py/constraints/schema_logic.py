@@ -33,7 +33,6 @@ class SchemaLogic(SchemaProducts):
         self._told_apart: dict[tuple[str, str], bool] = {}
         self._disjoint: dict[tuple[str, str, str, str], bool] = {}
         self._true: dict[tuple[str, str], Alternatives] = {}
-        self.surely_has_values: dict[str, bool] = {}  # of `schema_surely`
 
     def alternatives(self, pointer: str, kind: str, holds: bool = True) -> Alternatives:
         """The conjuncts of which one must hold for a value of this type, so that the sub-schema holds (or fails)."""
