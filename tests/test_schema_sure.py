@@ -12,6 +12,7 @@ from domino_py.constraints.json_layout import JsonStyle
 from domino_py.constraints.json_numbers import Digits
 from domino_py.constraints.schema_compile import SchemaCompiler
 from domino_py.constraints.schema_document import Document
+from domino_py.constraints.schema_leaves import language_of, leaf_key
 from domino_py.constraints.schema_source import read_schema
 from domino_py.constraints.schema_sure import SureValues
 from tests.schema_strategies import documents
@@ -162,3 +163,17 @@ def test_keys_without_values_are_never_offered(dead: Any) -> None:
     constraint = domino.json_schema(schema)
     assert constraint.matches('{"kind": "x"}')
     assert not constraint.matches('{"dead": 1}')
+
+
+@given(documents())
+def test_leaves_that_hold_values_of_every_type_have_values_when_they_are_built(schema: Any) -> None:
+    compiler = compiler_of(schema)
+    language = language_of(2020, JsonStyle())
+    for pointer, found in list(compiler.document.at.items()):
+        if isinstance(found, dict) and leaf_key(compiler.keywords(pointer), language) is not None:
+            assert not compiler.sure.has_of_every_type(pointer) or is_productive(body_of(compiler, pointer))
+
+
+@pytest.mark.parametrize("schema", [{"enum": []}, {"type": ["string", "null"], "enum": ["a"]}, {"const": [1]}])
+def test_lists_without_a_scalar_of_every_type_are_not_leaves_that_hold_all(schema: Any) -> None:
+    assert not SureValues(compiler_of(schema)).has_of_every_type("")

@@ -63,7 +63,9 @@ class SureValues:
         says = keywords.keys() - _SAY_NOTHING
         kinds = _types(keywords)
         if "enum" in says or "const" in says:
-            return says <= _LISTING and all(_lists_any(keywords, (kind,)) for kind in kinds or ())
+            return says <= _LISTING and all(
+                _lists_any(keywords, one) for one in ([(k,) for k in kinds] if kinds else [None])
+            )
         if not says <= _KNOWN:
             return False
         return all(
