@@ -24,7 +24,7 @@ from .rules import TokenizationRules
 from .survival import Survival
 from .token_paths import TokenPaths
 from .unigram_endings import Endings
-from .unigram_laws import UnigramCanonicalCompiled, UnigramSurvival
+from .unigram_laws import UnigramAlignedCompiled, UnigramCanonicalCompiled, UnigramSurvival
 
 TOKENIZATIONS = ("any", "aligned", "canonical")
 
@@ -123,8 +123,11 @@ def compile_under_law(expr: Expr, vocabulary: Vocabulary, tokenization: str, mar
         return compiled
     engine = engine_for(vocabulary, kind)
     assert vocabulary.rules is not None
-    canonical = UnigramCanonicalCompiled if vocabulary.rules.family == "unigram" else CanonicalCompiled
-    law = AlignedCompiled if tokenization == "aligned" else canonical
+    law: type[AlignedCompiled | CanonicalCompiled]
+    if vocabulary.rules.family == "unigram":
+        law = UnigramAlignedCompiled if tokenization == "aligned" else UnigramCanonicalCompiled
+    else:
+        law = AlignedCompiled if tokenization == "aligned" else CanonicalCompiled
     with engine.lock:
         read = engine.project(expr) if marked else expr
     return law(expr, vocabulary, engine, survival_for(engine, may_force(read, spelled_contents(vocabulary.rules))))

@@ -9,10 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
+from math import inf
 
 from tokenizer_align.canonical.rules import TokenizationRules
 
-__all__ = ["Unigram"]
+__all__ = ["CLOSE", "Unigram"]
+
+CLOSE = 1e-6  # sums this near to each other may come out otherwise behind another text: rounding
 
 _MAX_WORDS = 1 << 16
 
@@ -41,8 +44,16 @@ class Unigram:
 
     def encode(self, text: str) -> list[int]:
         """The ids of one pre-token (blanks are blanks)."""
+        return self.encode_closely(text)[0]
+
+    def encode_closely(self, text: str) -> tuple[list[int], bool]:
+        """The ids of one pre-token, and whether to a place between them two ways come so near that rounding decides.
+
+        Where none does, the rest of the ids behind any of them is what encoding the rest of the text gives.
+        """
         n = len(text)
-        best: list[tuple[float, int, int]] = [(0.0, -1, -1)] + [(0.0, -1, -1)] * n  # score, start, id; start -1: none
+        best: list[tuple[float, int, int]] = [(0.0, -1, -1)] + [(-inf, -1, -1)] * n  # score, start, id
+        close: set[int] = set()
         for start in range(n):
             base = best[start][0]
             has_single = False
@@ -51,18 +62,26 @@ class Unigram:
                 if known is None:
                     continue
                 i, score = known
-                if best[stop][1] < 0 or base + score > best[stop][0]:
+                lead = base + score - best[stop][0]
+                if lead > 0:
                     best[stop] = (base + score, start, i)
+                if -CLOSE <= lead <= CLOSE:
+                    close.add(stop)
                 has_single |= stop == start + 1
-            if not has_single and (best[start + 1][1] < 0 or base + self._unknown_score > best[start + 1][0]):
-                best[start + 1] = (base + self._unknown_score, start, -1)
+            if not has_single:
+                lead = base + self._unknown_score - best[start + 1][0]
+                if lead > 0:
+                    best[start + 1] = (base + self._unknown_score, start, -1)
+                if -CLOSE <= lead <= CLOSE:
+                    close.add(start + 1)
         ids: list[int] = []
-        stop = n
+        stop, is_close = n, False
         while stop > 0:
             _, start, i = best[stop]
+            is_close |= stop in close
             ids.extend([i] if i >= 0 else [self._byte_ids[byte] for byte in reversed(text[start:stop].encode())])
             stop = start
-        return [i for i in reversed(ids) if i >= 0]
+        return [i for i in reversed(ids) if i >= 0], is_close
 
     def _compare(self, ids: tuple[int, ...]) -> bool:
         data = b"".join(self._token_bytes[i] or b"" for i in ids)

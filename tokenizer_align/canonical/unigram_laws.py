@@ -1,7 +1,8 @@
 """The laws of tokenization for Unigram: as for byte pair encoding, with an `Ending` in place of a last token.
 
-"aligned" needs no more than survival by endings, since there a token counts as if its pre-token began with it. Under
-"canonical" a configuration holds, per state of P, what the open pre-token's tokens leave half read.
+Under "aligned" a token counts as if its pre-token began with it; so must each token of a plan, which those of a text
+whose sums tie need not. Under "canonical" a configuration holds, per state of P, what the open pre-token's tokens leave
+half read.
 """
 
 from __future__ import annotations
@@ -18,9 +19,9 @@ from ..expressions import Expr
 from ..unique_runs import loose
 from ..vocabulary import Vocabulary
 from .constraint_walks import ConstraintWalks, bits_of, set_bits
-from .laws import CanonicalCompiled
+from .laws import AlignedCompiled, CanonicalCompiled
 from .search import Node, Search
-from .spelling import Speller
+from .spelling import Part, Speller
 from .survival import Survival
 from .token_paths import Ids, Row, States, TokenPaths
 from .unigram_endings import Ending, Endings
@@ -139,6 +140,22 @@ class UnigramSurvival(Survival):
             n_tokens = max(n_tokens, fate)
         set_bits(row, hard[ends[alive, 0]])
         return row, (n_tokens + 1) * self.engine.longest_token + 1 if n_tokens else 0
+
+
+class AlignedSpeller(Speller):
+    """Spells completions in tokens that are legal under "aligned" one after the other."""
+
+    def _tokens_of(self, part: Part) -> list[int]:
+        endings: Any = self._survival.pairs
+        return super()._tokens_of(part) if part.is_token else endings.encode_part_anew(part.text)
+
+
+class UnigramAlignedCompiled(AlignedCompiled):
+    """`tokenization="aligned"` for Unigram."""
+
+    def __init__(self, expr: Expr, vocabulary: Vocabulary, engine: Engine, survival: Survival) -> None:
+        super().__init__(expr, vocabulary, engine, survival)
+        self.speller = AlignedSpeller(survival)
 
 
 Behind = tuple[Ending, ...]  # of the states of P, in their order
