@@ -6,6 +6,7 @@ each of them. So a value that is shown stays as it is, whatever comes.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from domino_py.constraints.base import Constraint
@@ -20,17 +21,42 @@ __all__ = ["PartialTemplate"]
 Ends = tuple[int | None, ...]  # where each part that is over ended, in bytes; None where readings differ
 
 
+@dataclass(frozen=True, slots=True)
+class _Hole:
+    """A hole and the parts of the text that are its own, from `first` to before `past`: several for a template."""
+
+    name: str
+    constraint: Constraint
+    first: int
+    past: int
+    inside: tuple[_Hole, ...] | None  # the holes of a template
+
+
 class PartialTemplate:
-    """Reads the text of a `template` constraint piece by piece."""
+    """Reads the text of a `template` constraint piece by piece; templates in its holes are read as parts of it."""
 
     def __init__(self, constraint: Constraint) -> None:
-        self._holes: dict[str, Constraint] = dict(constraint.source[1])
-        parts = parts_of(constraint)
-        self._names = [name for name, _ in parts]
-        self._exprs: list[Expr] = [expr for _, expr in parts]
+        self._exprs: list[Expr] = []
+        self._holes = self._split(constraint)
         self._text = bytearray()
         self._readings: dict[tuple[int, Stacks], Ends] = {}
         self._add(self._readings, 0, ())
+
+    def _split(self, constraint: Constraint) -> tuple[_Hole, ...]:
+        """The holes of a template, whose parts come next."""
+        holes: dict[str, Constraint] = dict(constraint.source[1])
+        found = []
+        for name, expr in parts_of(constraint):
+            if name is None:
+                self._exprs.append(expr)
+                continue
+            hole, first, inside = holes[name], len(self._exprs), None
+            if hole.kind == "template":
+                inside = self._split(hole)
+            else:
+                self._exprs.append(expr)
+            found.append(_Hole(name, hole, first, len(self._exprs), inside))
+        return tuple(found)
 
     def feed(self, text: str) -> None:
         """Read on."""
@@ -44,26 +70,23 @@ class PartialTemplate:
 
     def value(self) -> dict[str, Any]:
         """The values of the holes that are certain; of a hole that is a template, as far as it is certain itself."""
-        found: dict[str, Any] = {}
-        if not self._readings:
-            return found
         places = [(at, ends) for (at, _), ends in self._readings.items()]
-        n_over = min(at for at, _ in places)
-        for part in range(min(n_over + 1, len(self._names))):
-            name = self._names[part]
-            begin, end = self._end(places, part - 1), self._end(places, part)
-            if name is None or begin is None:
+        return self._values(self._holes, places) if places else {}
+
+    def _values(self, holes: tuple[_Hole, ...], places: list[tuple[int, Ends]]) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for hole in holes:
+            begin, end = self._end(places, hole.first - 1), self._end(places, hole.past - 1)
+            if begin is None:
                 continue
-            hole = self._holes[name]
             if end is not None:
                 try:
-                    found[name] = hole.parse(self._text[begin:end].decode("utf-8"))
+                    found[hole.name] = hole.constraint.parse(self._text[begin:end].decode("utf-8"))
+                    continue
                 except (ConstraintError, ValueError):
-                    continue  # a type's own checks refuse it; the result will say so
-            elif hole.kind == "template" and all(at == part for at, _ in places):
-                inside = PartialTemplate(hole)
-                inside.feed(self._text[begin:].decode("utf-8", "ignore"))
-                found[name] = inside.value()
+                    pass  # a type's own checks refuse it; the result will say so
+            if hole.inside is not None:
+                found[hole.name] = self._values(hole.inside, places)
         return found
 
     def _end(self, places: list[tuple[int, Ends]], part: int) -> int | None:

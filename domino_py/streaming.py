@@ -24,6 +24,7 @@ from domino_py.partial_json import PartialJson
 from domino_py.partial_template import PartialTemplate
 from domino_py.results import GenerationResult
 from domino_py.running import PreparedRow, row_passes
+from tokenizer_align.errors import ConstraintError
 from tokenizer_align.vocabulary import Vocabulary
 
 __all__ = ["Stream", "StreamPart", "aextract", "agenerate", "astream", "stream"]
@@ -105,7 +106,12 @@ class _Written:
         self._n_read = n_chars
         if isinstance(self._reader, PartialJson):
             return self._reader.value(is_whole=is_whole)
-        return self._constraint.parse(self.text) if is_whole and self._constraint is not None else self._reader.value()
+        if is_whole and self._constraint is not None:
+            try:
+                return self._constraint.parse(self.text)
+            except (ConstraintError, ValueError):
+                pass  # a type's own checks refuse a value; the result will say so
+        return self._reader.value()
 
 
 class Stream:

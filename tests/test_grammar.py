@@ -172,3 +172,20 @@ def test_cases_reported_by_users() -> None:
             continue
         assert [text for text in case["accept"] or () if not grammar.matches(text)] == [], case["id"]
         assert [text for text in case["reject"] or () if grammar.matches(text)] == [], case["id"]
+
+
+@pytest.mark.parametrize(
+    ("text", "syntax"),
+    [
+        ('root ::= "a"\nx ::= "\ud800+"', "gbnf"),
+        ("root ::= .\nx ::= [a\udfff]", "gbnf"),
+        ('start: "b"\nx: "\ud800"', "lark"),
+        ("start: /b/\nx: /\ud800/", "lark"),
+        ('a = "b" ;\nc = "\udc00" ;', "ebnf"),
+    ],
+    ids=ascii,
+)
+def test_halves_of_surrogate_pairs_are_refused_where_they_stand(text: str, syntax: Any) -> None:
+    with pytest.raises(domino.GrammarError, match="half of a surrogate pair") as caught:
+        domino.grammar(text, syntax=syntax)
+    assert [problem.line for problem in caught.value.problems] == [2]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+import itertools
+from typing import Any, Literal
 
+import pydantic
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,6 +13,16 @@ from hypothesis import strategies as st
 import domino_py as domino
 from domino_py.partial_template import PartialTemplate
 from tests.tiny import tiny_model, tiny_tokenizer
+
+
+class _Refusing(pydantic.BaseModel):
+    n: Literal[1, 2]
+
+    @pydantic.field_validator("n")
+    @classmethod
+    def none_will_do(cls, value: int) -> int:
+        raise ValueError("none will do")
+
 
 NAME = domino.regex("[A-Z][a-z]+(?: [A-Z][a-z]+)*")
 CARD = domino.template(
@@ -61,6 +73,46 @@ def test_what_is_shown_stays(words: list[str], data: st.DataObject) -> None:
     final = form.parse(text)
     for value in along(form, text):
         assert {name: final[name] for name in value} == value
+
+
+def holds(later: Any, earlier: Any) -> bool:
+    """Whether all that was shown is still there."""
+    if isinstance(earlier, dict) and isinstance(later, dict):
+        return all(name in later and holds(later[name], earlier[name]) for name in earlier)
+    return bool(later == earlier)
+
+
+def test_a_template_in_a_hole_stays_while_its_end_is_not_clear() -> None:
+    inner = domino.template("{x};{y}", x=domino.regex("[a-z]+"), y=domino.regex("[a-z!]+"))
+    form = domino.template("{t}!{u}", t=inner, u=domino.regex(".*"))
+    assert along(form, "ab;cd!e")[2:] == [{"t": {"x": "ab"}}] * 5
+    assert along(domino.template("{t}", t=inner), "ab;cd")[2:] == [{"t": {"x": "ab"}}] * 3
+    assert along(domino.template("{t}\n", t=inner), "ab;cd\n")[-1] == {"t": {"x": "ab", "y": "cd"}}
+
+
+@given(st.lists(st.sampled_from(["ab", "a", "b", "", "a,b", "a;b"]), min_size=4, max_size=4), st.data())
+def test_what_is_shown_of_templates_in_templates_stays(words: list[str], data: st.DataObject) -> None:
+    patterns = st.sampled_from(["[ab]*", "a?b?", "[ab,;]*", "(?:ab|a)*"])
+    holes = {name: domino.regex(data.draw(patterns)) for name in ("w", "x", "y", "z")}
+    inmost = domino.template(data.draw(st.sampled_from(["{x};{y}", "{x}{y}", "{x},{y};"])), x=holes["x"], y=holes["y"])
+    middle = domino.template(data.draw(st.sampled_from(["{w}{inmost}", "{w},{inmost};"])), w=holes["w"], inmost=inmost)
+    outer = data.draw(st.sampled_from(["{middle}{z}", "{middle};{z}"]))
+    form = domino.template(outer, middle=middle, z=holes["z"])
+    written = dict(zip("wxyz", words, strict=True))
+    inner_text = inmost.source[0].format(x=written["x"], y=written["y"])
+    text = outer.format(middle=middle.source[0].format(w=written["w"], inmost=inner_text), z=written["z"])
+    if not form.matches(text):
+        return
+    shown = [*along(form, text), form.parse(text)]
+    assert all(holds(later, earlier) for earlier, later in itertools.pairwise(shown))
+
+
+def test_a_value_that_a_type_refuses_is_not_shown_and_stops_no_stream() -> None:
+    form = domino.template("{a};{b}", a=domino.choice(["x", "y"]), b=_Refusing)
+    parts = domino.stream(tiny_model(), tiny_tokenizer(), "x", form, max_new_tokens=60)
+    assert [part.partial for part in parts][-1] == {"a": parts.result.text[0]}
+    with pytest.raises(ValueError):
+        _ = parts.result.value
 
 
 @pytest.mark.parametrize("speculate", [True, False])

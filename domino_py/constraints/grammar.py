@@ -19,7 +19,7 @@ from .grammar_findings import find_problems
 from .grammar_gbnf import parse_gbnf
 from .grammar_lark import parse_lark
 from .grammar_model import Grammar
-from .grammar_source import MAX_PROBLEMS, GrammarProblem, Source
+from .grammar_source import MAX_PROBLEMS, GrammarProblem, Source, refuse_surrogates
 
 logger = logging.getLogger(__name__)
 
@@ -69,6 +69,7 @@ def read_grammar(constraint: Constraint) -> Grammar:
     """The rules of a `grammar` constraint. Raises GrammarError for what cannot be read."""
     syntax, start = constraint.option("syntax"), constraint.option("start")
     source = Source(constraint.source, NAMES[syntax])
+    refuse_surrogates(source)
     if syntax == "gbnf":
         return parse_gbnf(source, start or "root")
     if syntax == "lark":

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Literal, NoReturn
 
 from tokenizer_align.errors import GrammarError, Problem
@@ -149,6 +150,17 @@ class Reader:
         """Raise GrammarError if there were problems."""
         if self.problems:
             raise GrammarError(self.source.notation, self.problems[:MAX_PROBLEMS])
+
+
+def refuse_surrogates(source: Source) -> None:
+    """Raise GrammarError where the text holds halves of surrogate pairs themselves, not as escapes."""
+    halves = re.finditer("[\ud800-\udfff]", source.text)
+    problems: list[Problem] = [
+        source.problem(half.start(), f"{half.group()!r} is half of a surrogate pair, which no UTF-8 text holds")
+        for half in islice(halves, MAX_PROBLEMS)
+    ]
+    if problems:
+        raise GrammarError(source.notation, problems)
 
 
 def code_point(source: Source, digits: str, offset: int) -> int:
