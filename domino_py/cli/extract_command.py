@@ -43,14 +43,16 @@ def extract(
 ) -> None:
     """Extract one object from each text, as JSON lines. Exit code 1 if any record failed."""
     from domino_py.cli.loading import load_model, load_schema
-    from domino_py.extraction import Extractor
     from domino_py.records import RecordError, read_records, write_json
-    from domino_py.report import Report
 
     if out is not None and out.exists() and source.exists() and out.samefile(source):
         raise RecordError(f"--out {out} is the input itself; name another file.")
     wanted = load_schema(schema)
     records = list(read_records(source, text_field=text_field, id_field=id_field))
+
+    from domino_py.extraction import Extractor  # takes seconds: what is wrong with the files is said before
+    from domino_py.report import Report
+
     settings = opt.sampling_options(sample, temperature, top_p, top_k, seed) | {"tokenization": tokenization}
     loaded, tokenizer = load_model(model, dtype, device)
     extractor = Extractor(
