@@ -7,9 +7,10 @@ grows: strings get longer, arrays and objects get more and deeper entries.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from typing import Any
+
+from domino_py.json_reading import plain_json
 
 __all__ = ["NOTHING", "PartialJson", "partial_json"]
 
@@ -157,7 +158,7 @@ class PartialJson:
     def _end_word(self) -> None:
         if self._word:
             word, self._word = self._word, ""
-            self._put(_LITERALS[word] if word in _LITERALS else json.loads(word))
+            self._put(_LITERALS[word] if word in _LITERALS else plain_json(word))
 
     def _put(self, value: Any) -> None:
         if not self._open:

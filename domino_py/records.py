@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
@@ -161,7 +162,13 @@ def _finished_line(raw: bytes) -> dict[str, Any] | None:
 
 def read_json(text: str | bytes) -> Any:
     """JSON with exact numbers: 0.10 and 1e999 stay what they are."""
-    return json.loads(text, parse_float=Decimal)
+    return json.loads(text, parse_float=Decimal, parse_int=_whole)
+
+
+def _whole(digits: str) -> int | Decimal:
+    """A whole number that can be written again: Python writes no more than some thousand digits of an int."""
+    longest = sys.get_int_max_str_digits()
+    return int(digits) if not longest or len(digits) <= longest else Decimal(digits)
 
 
 def _encoded(line: dict[str, Any]) -> bytes:

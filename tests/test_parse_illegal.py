@@ -7,6 +7,8 @@ from typing import Any, Literal
 import pytest
 
 import domino_py as domino
+from domino_py.partial_json import partial_json
+from domino_py.records import read_json, write_json
 
 YES = domino.choice(["yes", "no"])
 
@@ -68,3 +70,11 @@ def test_the_error_says_where_it_goes_wrong(constraint: Any, text: str, message:
     with pytest.raises(domino.ConstraintError) as caught:
         constraint.parse(text)
     assert message in str(caught.value)
+
+
+def test_whole_numbers_of_any_length_are_read() -> None:
+    digits = "1" * 5000
+    assert domino.json(digits="unbounded").parse(digits) == (10**5000 - 1) // 9
+    assert domino.of_type(int, digits="unbounded").parse(digits) == (10**5000 - 1) // 9
+    assert partial_json(f"[{digits},") == [(10**5000 - 1) // 9]
+    assert write_json(read_json(digits)) == digits

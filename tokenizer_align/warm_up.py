@@ -7,6 +7,7 @@ pay some twenty seconds in its first mask, where nobody expects them and where t
 from __future__ import annotations
 
 import logging
+import sys
 import threading
 import time
 
@@ -35,11 +36,23 @@ def warm_up() -> None:
         if _state["done"]:
             return
         started = time.perf_counter()
-        _run_all()
+        notice = threading.Timer(NOTICE_S, _tell)
+        notice.daemon = True
+        notice.start()
+        try:
+            _run_all()
+        finally:
+            notice.cancel()
         elapsed_s = time.perf_counter() - started
         if elapsed_s > NOTICE_S:
             _logger.info("compiled the mask kernels for this machine in %.1f s; later runs load them", elapsed_s)
         _state["done"] = True
+
+
+def _tell() -> None:
+    """Say on a terminal what takes so long."""
+    if sys.stderr is not None and sys.stderr.isatty():
+        print("compiling the mask kernels for this machine; this happens once", file=sys.stderr, flush=True)
 
 
 def _run_all() -> None:

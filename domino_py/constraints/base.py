@@ -119,11 +119,11 @@ class Constraint:
     def read(self, text: str) -> Any:
         """What `parse` gives, without a look at whether the text is legal: JSON may be laid out in another way."""
         if self.kind in ("json", "json_schema"):
-            import json
+            from domino_py.json_reading import plain_json
 
             try:
-                return json.loads(text)
-            except json.JSONDecodeError as error:
+                return plain_json(text)
+            except ValueError as error:  # json.JSONDecodeError
                 raise ConstraintError(f"the text is not JSON: {error}") from error
         if self.kind in _PARSERS:
             home, function = _PARSERS[self.kind].split(":")

@@ -8,9 +8,9 @@ whose parameters become the keys of an arguments object. Objects are closed: exa
 from __future__ import annotations
 
 import json
-from decimal import Decimal
 from typing import Any, Literal
 
+from domino_py.json_reading import exact_json
 from tokenizer_align.errors import ConstraintError, Problem
 from tokenizer_align.expressions import Expr
 
@@ -77,7 +77,7 @@ def parse(constraint: Constraint, text: str) -> Any:
         form = constraint._memo["form"] = type_schema(constraint.extra)[0]
     name = getattr(constraint.extra, "__name__", repr(constraint.extra))
     try:
-        return form.read(json.loads(text, parse_float=Decimal))
+        return form.read(exact_json(text))
     except json.JSONDecodeError as error:
         raise ConstraintError(f"the text is not JSON, so it is no {name}: {error}") from error
     except (ValueError, TypeError, ArithmeticError) as error:
