@@ -353,8 +353,6 @@ class Engine(PlainTokens):
         """A configuration of an ended generation has its heads again."""
         self._n_needed_bytes = self._n_state_bytes = self.n_state_bytes()
 
-    # --- making what a kernel asked for ---------------------------------------------------------------------------
-
     @contextmanager
     def changing(self) -> Iterator[None]:
         """Around every change of states and memos; the lock is held. What an interrupt or error leaves half done is
@@ -395,10 +393,8 @@ class Engine(PlainTokens):
             self.counters.builds += 1
         for what in wanted:
             if what & k.MEMO_REQUEST:
-                key = what & ~k.MEMO_REQUEST
-                make_memo(self, key >> 30, key & ((1 << 30) - 1))
+                make_memo(self, (what & ~k.MEMO_REQUEST) >> 30, what & ((1 << 30) - 1))
             elif what & k.PART_REQUEST:
-                key = what & ~k.PART_REQUEST
-                make_part(self, key >> 8, key & 255)
+                make_part(self, (what & ~k.PART_REQUEST) >> 8, what & 255)
         if self.counters.builds % COUNT_EVERY == 0 or wanted[-1] & (k.MEMO_REQUEST | k.PART_REQUEST):
             self._n_state_bytes = self.n_state_bytes()
