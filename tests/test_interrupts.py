@@ -17,7 +17,9 @@ from tests.test_fill import EXPRESSIONS, TEXTS, mask_alone, read, small_engine
 from tests.test_threads import VOCABULARY
 from tokenizer_align.compiled import Compiled
 from tokenizer_align.engine import Engine
+from tokenizer_align.expressions import alt, lit
 from tokenizer_align.fill import fill
+from tokenizer_align.threads import _Call
 from tokenizer_align.walkers import Held
 
 N_INTERRUPTS = 3000 if os.environ.get("DOMINO_SLOW") else 150
@@ -112,3 +114,54 @@ def test_what_holds_is_seen_as_long_as_it_holds() -> None:
     other.release()
     assert not held.is_held()
     assert not held.is_held()
+
+
+def test_what_stands_side_by_side_is_even_again_after_an_interrupt() -> None:
+    engine = small_engine()
+    expected = fill_all(engine)
+    tables, automaton = engine.tables, engine.automaton
+    with contextlib.suppress(Interrupt), engine.lock, engine.changing():
+        tables.state_kind.reserve(2)  # as where states, keys, nodes and instances are made, and an interrupt comes
+        tables.key_child.reserve(3)
+        tables.trie_byte.reserve(1)
+        automaton.objects.nodes.append(None)  # type: ignore[arg-type]
+        raise Interrupt
+    with engine.lock, engine.changing():
+        automaton.code_of(alt(lit(b"xy"), lit(b"z")))
+    assert len({pool.n for pool in tables._state_pools} | {len(automaton.exprs)}) == 1
+    assert np.array_equal(fill_all(engine), expected)
+
+
+def test_who_waits_is_not_lost_by_an_interrupt_when_the_wait_is_over() -> None:
+    call = _Call(lambda: None, (), memoryview(bytearray(1)))
+    lock, ended = call._end, []
+
+    class Interrupted:
+        """A lock that is taken, and then the interrupt comes."""
+
+        def acquire(self) -> None:
+            lock.acquire()
+            raise Interrupt
+
+        def release(self) -> None:
+            lock.release()
+
+    def waiting() -> None:
+        with contextlib.suppress(Interrupt):
+            call.wait()
+        ended.append(True)
+
+    call._end = Interrupted()  # type: ignore[assignment]
+    threading.Timer(0.05, call.run).start()
+    other = threading.Thread(target=waiting, daemon=True)
+    other.start()
+    other.join(WAIT_S)
+    assert ended
+
+
+def test_no_generation_begins_while_another_thread_waits_to_change_something() -> None:
+    engine = small_engine()
+    fill_all(engine)
+    with memoryview(engine.walkers._waiting.buffer):
+        assert not engine.drop_states()
+    assert engine.drop_states()

@@ -112,6 +112,12 @@ class Automaton:
             self.tables.keep_stacks_apart()  # what came belongs to one stack each
         return state
 
+    def mend(self) -> None:
+        """After an interrupt: what stands side by side is equally much again."""
+        self.tables.mend()
+        self.exprs.extend([None] * (self.tables.state_kind.n - len(self.exprs)))
+        self.objects.mend()
+
     def reserve_states(self, n: int) -> int:
         """Codes of n new states; returns the first."""
         first = self.tables.reserve_states(n)

@@ -63,8 +63,7 @@ class Engine(PlainTokens):
     ) -> None:
         """Args:
         memo_min_nodes, wide_bytes: from which size of a subtree and of a state on memos are made.
-        budget: how much may be kept.
-        cache: where memos over the whole vocabulary are kept on disk; None: nowhere.
+        budget, cache: how much may be kept; where memos over the whole vocabulary are kept on disk, None: nowhere.
         shape_min_nodes: from which size of the vocabulary's trie on there is one by shape.
         """
         self.vocabulary = vocabulary
@@ -97,16 +96,14 @@ class Engine(PlainTokens):
         self.automaton = Automaton(self.tables, self.longest_token, wide_bytes)
         self.project = self.projection(vocabulary)
         self._live = np.zeros(4, np.uint64)
-        self.shared_walks, self.rows = SharedWalks(), SharedRows(self)
-        self._forget_tracked()
+        self.rows = SharedRows(self)
+        self._forget_walks()
 
-    def _forget_tracked(self) -> None:
-        """What is known of heads inside arrays and objects without equal parts begins anew."""
-        self.unique = UniqueRuns(self)
+    def _forget_walks(self) -> None:
+        """What was walked together, and what is known of heads inside arrays and objects without equal parts."""
+        self.shared_walks, self.unique = SharedWalks(), UniqueRuns(self)
         self.unique_masks = UniqueMasks(self, self.unique)
         self.unique_plans = UniquePlans(self)
-
-    # --- running --------------------------------------------------------------------------------------------------
 
     def load(self, heads: Heads) -> None:
         codes, stacks = self.tables.head_code, self.tables.head_stack
@@ -293,8 +290,6 @@ class Engine(PlainTokens):
         with self.lock:
             return memoryview(self._users.buffer)
 
-    # --- budgets ----------------------------------------------------------------------------------------------------
-
     def n_state_bytes(self) -> int:
         """Bytes of states, memos, cells and literals, about; the vocabulary's own trie is not counted."""
         apart = self.shared_walks.n_bytes - self._trie_bytes
@@ -333,20 +328,23 @@ class Engine(PlainTokens):
     def drop_states(self) -> bool:
         """Begin a new generation without any states; False where somebody is at work, and nothing happens."""
         with self.lock:
-            if self._users.is_held():
+            if not self._users.is_held():
+                self.walkers.settle()  # others may come while it waits
+            if self._users.is_held() or self.walkers.is_waited_for():
                 return False
-            self.walkers.settle()
-            self.generation += 1
-            self.counters.generations += 1
-            self.tables = self.tables.without_states(self._n_trie)
-            self.automaton = Automaton(self.tables, self.longest_token, self._wide_bytes)
-            self.shared_walks = SharedWalks()
+            self._n_unfinished += 1  # until all is done
+            tables = self.tables.without_states(self._n_trie)
+            automaton = Automaton(tables, self.longest_token, self._wide_bytes)
             self.project.forget()
-            self._forget_tracked()
+            self._forget_walks()
             self.walkers.drop()
-            self._n_state_bytes = self._n_kept_bytes = self._n_needed_bytes = self._n_unfinished = 0
             for keeper in list(self.keepers):
                 keeper.drop()
+            self.counters.generations += 1
+            # No call from here on: an interrupt comes before all of this or after it.
+            self.tables, self.automaton = tables, automaton
+            self.generation += 1
+            self._n_state_bytes = self._n_kept_bytes = self._n_needed_bytes = self._n_unfinished = 0
         return True
 
     def note_found_again(self) -> None:
@@ -356,7 +354,9 @@ class Engine(PlainTokens):
     @contextmanager
     def changing(self) -> Iterator[None]:
         """Around every change of states and memos; the lock is held. What an interrupt or error leaves half done is
-        built anew: the next call that can begins a generation (`tidy`)."""
+        built anew: the next call that can begins a generation (`tidy`); until then the next change mends the arrays."""
+        if self._n_unfinished:
+            self.automaton.mend()
         self._n_unfinished += 1
         yield
         self._n_unfinished -= 1
@@ -385,11 +385,10 @@ class Engine(PlainTokens):
             raise DominoError("a walk asked for nothing and did not finish")
         with self.lock:
             self.walkers.settle()
-            self._n_unfinished += 1  # as `changing`
-            for what in wanted:
-                if not what & (k.MEMO_REQUEST | k.PART_REQUEST):
-                    self.automaton.build(what)
-            self._n_unfinished -= 1
+            with self.changing():
+                for what in wanted:
+                    if not what & (k.MEMO_REQUEST | k.PART_REQUEST):
+                        self.automaton.build(what)
             self.counters.builds += 1
         for what in wanted:
             if what & k.MEMO_REQUEST:

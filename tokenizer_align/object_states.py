@@ -94,6 +94,11 @@ class ObjectStates:
         self._instances[spec, open_keys, count] = index
         return index
 
+    def mend(self) -> None:
+        """After an interrupt: an object that has no instance yet is forgotten."""
+        del self.nodes[self._automaton.tables.instances.n :]
+        del self._reserved_starts[len(self._reserved) :]
+
     def reserved_at(self, code: int) -> tuple[MemberSpec, int, int, int]:
         """A reserved after-code's object, keys that were open, members so far, and the key.
 
@@ -145,12 +150,13 @@ class ObjectStates:
             return
         inside = inside_keys(spec)
         if inside is not None:
-            codes[root] = self._automaton.code_of(plain_extra_state(spec, 0))
+            first = self._automaton.code_of(plain_extra_state(spec, 0))
             n = len(spec.nodes) - 1
             is_whole = self._automaton.tables.key_ends.array[root + 1 : root + 1 + n] >= 0
             codes[root + 1 : root + 1 + n] = np.where(is_whole, -1, self._automaton.code_of(inside))
+            codes[root] = first  # the last: it says that all are there
             return
-        for node in range(len(spec.nodes)):
+        for node in reversed(range(len(spec.nodes))):
             state = extra_state(spec, node)
             if state is not EPSILON and is_known_live(state):
                 codes[root + node] = self._automaton.code_of(plain_extra_state(spec, node))

@@ -25,6 +25,11 @@ def _filled(n: int, fill: int, dtype: Any) -> Array:
     return np.full(n, fill, dtype) if fill else np.zeros(n, dtype)
 
 
+def _addresses(arrays: dict[int, Array]) -> tuple[list[int], list[int]]:
+    """Slots of `ctx` and the addresses that go there."""
+    return list(arrays), [array.ctypes.data for array in arrays.values()]
+
+
 class Pool:
     """One growing array whose address stands in a slot of the table. `n` counts the used entries (of `width` items)."""
 
@@ -47,8 +52,10 @@ class Pool:
             grown = _filled(max(need + min(need, max(need // 4, LARGE)), 1), fill, self.array.dtype)
             grown[: first * self.width] = self.array[: first * self.width]
             self.tables.leaving.append(self.array)
-            self.array = grown
-            self.publish()
+            address = grown.ctypes.data
+            self.array = grown  # no call between these two: an interrupt comes before both or after both
+            self.tables.ctx[self.slot] = address
+            self.tables.version += 1
             self.tables.have_left()
         self.n += n
         return first
@@ -136,8 +143,27 @@ class Tables:
             if need * pool.width <= pool.array.size:
                 pool.n = need
             else:
-                pool.reserve(n)
+                pool.reserve(need - pool.n)
         return first
+
+    def mend(self) -> None:
+        """After an interrupt: what stands side by side is equally much again; what was half written is nobody's."""
+        keys = (
+            self.key_child,
+            self.key_sibling,
+            self.key_byte,
+            self.key_lo,
+            self.key_hi,
+            self.key_ends,
+            self.key_extra,
+        )
+        nodes = (self.trie_byte, self.trie_end, self.trie_submask, self.trie_height, self.trie_table)
+        for group in (self._state_pools, keys, nodes):
+            most = max(pool.n for pool in group)
+            for pool in group:
+                pool.reserve(most - pool.n)
+        if self.trie_byte.n:
+            self.trie_token_start.reserve(self.trie_byte.n + 1 - self.trie_token_start.n)
 
     def keep_stacks_apart(self) -> None:
         """Join no stacks from now on: every head has one stack."""
@@ -149,31 +175,39 @@ class Tables:
         states, parents = np.zeros(capacity, np.int32), np.zeros(capacity, np.int32)
         if n:
             states[:n], parents[:n] = self.cell_state[:n], self.cell_parent[:n]
-        self.cell_state, self.cell_parent = states, parents
-        self.cell_states, self.cell_parents = states.data, parents.data  # gives int in half of the time
-        self.cell_table = np.full(4 * capacity, -1, np.int32)
-        k.rehash_cells(states, parents, n, self.cell_table)
-        self._publish({k.CELL_STATE: states, k.CELL_PARENT: parents, k.CELL_TABLE: self.cell_table})
-        self.ctx[k.CELL_TABLE_MASK] = 4 * capacity - 1
-        self.ctx[k.CELL_CAPACITY] = capacity
+        table = np.full(4 * capacity, -1, np.int32)
+        k.rehash_cells(states, parents, n, table)
+        slots, values = _addresses({k.CELL_STATE: states, k.CELL_PARENT: parents, k.CELL_TABLE: table})
+        slots += [k.CELL_CAPACITY, k.CELL_TABLE_MASK]
+        values += [capacity, 4 * capacity - 1]
+        of_states, of_parents = states.data, parents.data  # gives int in half of the time
+        # No call from here on: an interrupt comes before all of this or after it.
+        self.ctx[slots] = values
+        self.cell_state, self.cell_parent, self.cell_table = states, parents, table
+        self.cell_states, self.cell_parents = of_states, of_parents
+        self.version += 1
 
     def _scratch(self, capacity: int) -> None:
+        codes, stacks = np.zeros(capacity, np.int64), np.zeros(capacity, np.int64)
+        work, requests = np.zeros(3 * capacity, np.int64), np.zeros(256, np.int64)
+        slots, values = _addresses({k.HEAD_CODE: codes, k.HEAD_STACK: stacks, k.WORK: work, k.REQUESTS: requests})
+        slots += [k.HEAD_CAPACITY, k.WORK_CAPACITY, k.REQUEST_CAPACITY]
+        values += [capacity, 3 * capacity, 256]
+        # No call from here on, as above.
+        self.ctx[slots] = values
+        self.head_code, self.head_stack, self.work, self.requests = codes, stacks, work, requests
         self.scratch_capacity = capacity
-        self.head_code, self.head_stack = np.zeros(capacity, np.int64), np.zeros(capacity, np.int64)
-        self.work = np.zeros(3 * capacity, np.int64)
-        self.requests = np.zeros(256, np.int64)
-        self._publish(
-            {k.HEAD_CODE: self.head_code, k.HEAD_STACK: self.head_stack, k.WORK: self.work, k.REQUESTS: self.requests}
-        )
-        self.ctx[k.HEAD_CAPACITY] = capacity
-        self.ctx[k.WORK_CAPACITY] = 3 * capacity
-        self.ctx[k.REQUEST_CAPACITY] = 256
+        self.version += 1
 
     def _memo_hash(self, capacity: int) -> None:
         old = getattr(self, "memo_keys", np.zeros(0, np.int64)), getattr(self, "memo_values", np.zeros(0, np.int32))
-        self.memo_keys, self.memo_values = np.full(capacity, -1, np.int64), np.zeros(capacity, np.int32)
-        self._publish({k.MEMO_KEYS: self.memo_keys, k.MEMO_VALUES: self.memo_values})
-        self.ctx[k.MEMO_MASK] = capacity - 1
+        keys, found = np.full(capacity, -1, np.int64), np.zeros(capacity, np.int32)
+        slots, values = _addresses({k.MEMO_KEYS: keys, k.MEMO_VALUES: found})
+        slots, values = [*slots, k.MEMO_MASK], [*values, capacity - 1]
+        # No call up to the loop, as above; a memo that an interrupt leaves out is made anew.
+        self.ctx[slots] = values
+        self.memo_keys, self.memo_values = keys, found
+        self.version += 1
         for key, value in zip(*old, strict=True):
             if key >= 0:
                 k.put_memo(self.ctx, key >> 30, key & ((1 << 30) - 1), value)

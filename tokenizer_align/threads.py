@@ -13,12 +13,12 @@ class _Call:
     """A call that waits for a thread. Whoever takes it first runs it, or drops it."""
 
     def __init__(
-        self, function: Callable[..., object], arguments: tuple[Any, ...], held: memoryview, of: object
+        self, function: Callable[..., object], arguments: tuple[Any, ...], held: memoryview, of: object = None
     ) -> None:
         self.function, self.arguments, self.held, self.of = function, arguments, held, of
         self.error: BaseException | None = None
-        self._taken, self._ended = threading.Lock(), threading.Lock()
-        self._ended.acquire()
+        self._taken, self._end, self._has_ended = threading.Lock(), threading.Lock(), False
+        self._end.acquire()
 
     def take(self) -> bool:
         return self._taken.acquire(blocking=False)
@@ -31,7 +31,8 @@ class _Call:
             self.error = error
         finally:
             self.drop()
-            self._ended.release()
+            self._has_ended = True
+            self._end.release()
 
     def drop(self) -> None:
         self.arguments, self.of = (), None
@@ -39,10 +40,9 @@ class _Call:
     def wait(self) -> None:
         """Wait until it has ended, interrupts or not; raises the last of them then."""
         interrupt: BaseException | None = None
-        while True:
+        while not self._has_ended:  # an interrupt may come when the lock is just taken: whose it is says nothing
             try:
-                self._ended.acquire()
-                break
+                self._end.acquire()
             except BaseException as error:
                 interrupt = error
         if interrupt is not None:

@@ -182,6 +182,11 @@ class Walkers:
                     self._left.wait(PATIENCE_S)
             self._left.notify_all()
 
+    def is_waited_for(self) -> bool:
+        """Whether somebody who is to change something waits for walks to end; the lock, which waiting gives away, is
+        held by another then."""
+        return self._waiting.is_held()
+
     def drop(self) -> None:
         """Let go of all scratch space and of the arrays that it knows."""
         self.n_nodes, self.n_memo_hits = self.visited()
