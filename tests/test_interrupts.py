@@ -21,6 +21,7 @@ from tokenizer_align.expressions import alt, lit
 from tokenizer_align.fill import fill
 from tokenizer_align.threads import _Call
 from tokenizer_align.walkers import Held
+from tokenizer_align.warm_up import warm_up
 
 N_INTERRUPTS = 3000 if os.environ.get("DOMINO_SLOW") else 150
 WAIT_S = 30
@@ -57,6 +58,7 @@ def fill_all(engine: Engine) -> np.ndarray:
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # interrupts within callbacks
 def test_an_engine_works_on_after_interrupts_at_any_moment(interrupts: None) -> None:
+    warm_up()  # an interrupt while a kernel is compiled is Numba's affair
     expected = np.stack([mask_alone(which, tokens) for which, tokens in TEXTS])
     engine, draw, stop = small_engine(), random.Random(1), threading.Event()
     n_rounds = [0]
