@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import domino_py as domino
+from tests.reference.drawn_walks import assert_masks_are_what_can_be_read
 from tests.reference.languages import DrawnVocabulary, vocabularies
 from tokenizer_align import residuals
 from tokenizer_align.compiled import Compiled
 from tokenizer_align.engine import Engine
-from tokenizer_align.recognizer import closure, run
 from tokenizer_align.vocabulary import Vocabulary
 
 GRAMMARS = {
@@ -37,14 +36,7 @@ def test_masks_are_exact(text: str, max_eager: int, monkeypatch: pytest.MonkeyPa
     def check(drawn: DrawnVocabulary, data: st.DataObject) -> None:
         words = data.draw(st.lists(st.text("abc() ", min_size=2, max_size=5).map(str.encode), max_size=12))
         vocabulary = Vocabulary.from_bytes([*letters, *words, *drawn.token_bytes], ())
-        matcher = Compiled(expr, vocabulary, engine=Engine(vocabulary, 1, wide_bytes=1)).matcher()
-        for _ in range(5):
-            before = matcher.text_bytes()
-            legal = [bool(token) and bool(closure(run(expr, before + token))) for token in vocabulary.token_bytes]
-            if not any(legal):
-                break
-            mask = np.unpackbits(matcher.mask().view(np.uint8), bitorder="little")[: vocabulary.n_rows]
-            assert mask.astype(bool).tolist() == legal, before
-            matcher.advance(data.draw(st.sampled_from([i for i, is_legal in enumerate(legal) if is_legal])))
+        compiled = Compiled(expr, vocabulary, engine=Engine(vocabulary, 1, wide_bytes=1))
+        assert_masks_are_what_can_be_read(compiled, expr, data, 5)
 
     check()

@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import domino_py as domino
+from tests.reference.drawn_walks import assert_masks_are_what_can_be_read
 from tokenizer_align.compiled import Compiled
 from tokenizer_align.engine import Engine
 from tokenizer_align.kernels import SHAPE_LIMIT
-from tokenizer_align.recognizer import closure, run
 from tokenizer_align.shapes import shapes_of
 from tokenizer_align.trie import Trie, build_trie
 from tokenizer_align.vocabulary import Vocabulary
@@ -106,14 +106,7 @@ def test_masks_are_exact(text: str, limit: int) -> None:
         vocabulary = Vocabulary.from_bytes([*(bytes([byte]) for byte in range(256)), *tokens], ())
         engine = Engine(vocabulary, 1, wide_bytes=1, shape_min_nodes=0)
         engine.tables.ctx[SHAPE_LIMIT] = limit
-        matcher = Compiled(expr, vocabulary, engine=engine).matcher()
-        for _ in range(4):
-            before = matcher.text_bytes()
-            legal = [bool(token) and bool(closure(run(expr, before + token))) for token in vocabulary.token_bytes]
-            if not any(legal):
-                break
-            mask = np.unpackbits(matcher.mask().view(np.uint8), bitorder="little")[: vocabulary.n_rows]
-            assert mask.astype(bool).tolist() == legal, before
-            matcher.advance(data.draw(st.sampled_from([i for i, is_legal in enumerate(legal) if is_legal])))
+        compiled = Compiled(expr, vocabulary, engine=engine)
+        assert_masks_are_what_can_be_read(compiled, expr, data, 4)
 
     check()
