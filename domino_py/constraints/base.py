@@ -7,6 +7,8 @@ Front ends give each kind a builder: a module-level function from (source, optio
 from __future__ import annotations
 
 import importlib
+import threading
+from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -44,6 +46,42 @@ _PARSERS: dict[str, str] = {
     "tools": "domino_py.constraints.tools:parse",
 }
 _MARKED = frozenset({"token", "regions", "think", "tools"})  # kinds that may name control tokens
+_COSTLY = frozenset({"json_schema", "type", "grammar"})  # kinds whose expressions are kept for an equal one
+
+Built = tuple[Expr, tuple[Problem, ...]]
+
+
+class BuiltExpressions:
+    """What the `capacity` costly constraints used last were built into: an equal one made anew takes the same
+    expression, and with it every state and mask that was made for it."""
+
+    def __init__(self, capacity: int = 64) -> None:
+        self.capacity = capacity
+        self._entries: OrderedDict[Constraint, Built] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, constraint: Constraint) -> Built | None:
+        with self._lock:
+            found = self._entries.get(constraint)
+            if found is not None:
+                self._entries.move_to_end(constraint)
+            return found
+
+    def keep(self, constraint: Constraint, built: Built) -> Built:
+        """Keep it; returns what is kept: where two threads built the same, the first one's."""
+        bare = Constraint(constraint.kind, constraint.source, constraint.options)  # `extra` may hold much
+        with self._lock:
+            built = self._entries.setdefault(bare, built)
+            while len(self._entries) > self.capacity:
+                self._entries.popitem(last=False)
+        return built
+
+    def clear(self) -> None:
+        with self._lock:
+            self._entries.clear()
+
+
+built_expressions = BuiltExpressions()
 
 
 @dataclass(frozen=True)
@@ -64,10 +102,15 @@ class Constraint:
     def expression(self) -> Expr:
         """The byte expression. Raises ConstraintError subclasses for what cannot be enforced or is empty."""
         if "expression" not in self._memo:
-            module, function = _BUILDERS[self.kind].split(":")
-            expr, problems = getattr(importlib.import_module(module), function)(self)
-            self._memo["problems"] = tuple(problems)
-            self._memo["expression"] = expr
+            built = built_expressions.get(self) if self.kind in _COSTLY else None
+            if built is None:
+                module, function = _BUILDERS[self.kind].split(":")
+                expr, problems = getattr(importlib.import_module(module), function)(self)
+                built = expr, tuple(problems)
+                if self.kind in _COSTLY:
+                    built = built_expressions.keep(self, built)
+            self._memo["expression"], self._memo["problems"] = built
+            self._memo.pop("document", None)
         expr = self._memo["expression"]
         assert isinstance(expr, Expr)
         return expr
