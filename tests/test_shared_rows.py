@@ -13,6 +13,7 @@ from tokenizer_align import expressions as ex
 from tokenizer_align.compiled import Compiled
 from tokenizer_align.engine import Engine
 from tokenizer_align.expressions import Expr
+from tokenizer_align.shared_rows import Reads
 from tokenizer_align.vocabulary import Vocabulary
 
 texts = st.lists(st.lists(st.sampled_from(list(ALPHABET)), max_size=7).map(bytes), min_size=2, max_size=12)
@@ -89,3 +90,19 @@ def test_equal_masks_are_one_row_and_forgotten_rows_are_made_again() -> None:
         forget()
         compiled.kept.drop()
         assert first.mask().tolist() == expected.tolist()
+
+
+def test_only_rows_that_nobody_holds_are_written_again() -> None:
+    engine = Engine(VOCABULARY)
+    heads = engine.start(nested())
+    kept = engine.row(heads)
+    before, walked = kept.tolist(), engine.mask(heads)
+    assert engine.rows.keep(heads, walked, Reads(0, True)) is kept
+    inside = engine.run(heads, np.frombuffer(b"[a", np.uint8))
+    expected = np.zeros(engine.n_words, np.uint32)
+    plain.walk(engine.tables, inside, expected)
+    other = engine.row(inside)
+    assert other is walked
+    assert other.tolist() == expected.tolist()
+    assert kept.tolist() == before
+    assert engine.mask(heads) is not other

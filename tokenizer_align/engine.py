@@ -213,8 +213,7 @@ class Engine(PlainTokens):
 
     def _walk(self, heads: Heads) -> tuple[Mask, Reads, bool]:
         """The mask of the automaton, what the walk read of the stacks, and whether anchors came onto one."""
-        mask: Mask = np.zeros(self.n_words, np.uint32)
-        n_rounds = 0
+        mask, n_rounds = self.rows.empty_row(), 0
         if asked := first_wanted(self, heads):
             self.make(asked)
         while True:
@@ -222,7 +221,7 @@ class Engine(PlainTokens):
             with held:
                 walker.load(heads)
                 result = k.walk(walker.ctx, len(heads), mask)
-                wanted = walker.wanted()
+                wanted = walker.wanted() if result == k.NEED_BUILD else []
                 if result == k.NEED_ROOM:
                     walker.grow()
                 deepest, sets_read, anchors_pushed = walker.counts[k.DEEPEST : k.ANCHORS_PUSHED + 1].tolist()

@@ -64,17 +64,18 @@ def _enter(
     pushes: list[tuple[int, int]],
 ) -> None:
     """Write a memo into the arrays; nothing walks meanwhile. `root`: of its residual trie; `pushes`: targets, roots."""
-    ids = np.zeros(engine.vocabulary.n_rows, np.int32)
-    ids = ids[: k.allowed_ids(base, ids)]
+    n_ids = int.from_bytes(base.tobytes(), "little").bit_count()
     engine.counters.memos += 1
-    engine.counters.memo_tokens += len(ids)
+    engine.counters.memo_tokens += n_ids
     tables, kind, place = engine.tables, k.BASE_NONE, 0
-    if len(ids) > DENSE_SHARE * engine.n_words:
+    if n_ids > DENSE_SHARE * engine.n_words:
         kind, place = k.BASE_DENSE, tables.base_rows.extend(base)
-    elif len(ids):
+    elif n_ids:
+        ids = np.empty(n_ids, np.int32)
+        k.allowed_ids(base, ids)
         kind, place = k.BASE_LIST, tables.base_lists.extend(ids)
     first = tables.memo_pushes.n
     for pair in pushes:
         tables.memo_pushes.extend(list(pair))
     end = k.only_end(tables.ctx, state, np.zeros(MAX_STATES, np.int64)) if root >= 0 else -1
-    tables.add_memo(node, state, (kind, place, len(ids), root, first, len(pushes), int(end)))
+    tables.add_memo(node, state, (kind, place, n_ids, root, first, len(pushes), int(end)))

@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from . import kernels as k
 from .unique_runs import Tracked
 
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from .engine import Engine, Heads, Mask
 
 ENTRY_BYTES = 300  # of what a row is found by
+MAX_SPARE = 8  # rows that are kept to be written again
 MAX_DEPTHS = 8  # that are tried for the same codes
 
 Key = tuple[object, ...]
@@ -36,6 +39,7 @@ class SharedRows:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
+        self._spare: list[Mask] = []
         self.drop()
         engine.keepers.add(self)
 
@@ -58,6 +62,16 @@ class SharedRows:
         """Bytes held, about."""
         rows = {id(row): row.nbytes for row in (*self._by_content.values(), *self._old_content.values())}
         return sum(rows.values()) + ENTRY_BYTES * (len(self._rows) + len(self._old_rows))
+
+    def empty_row(self) -> Mask:
+        """A new row of zeros, where there is one in memory that was written to before: a page that was not takes as
+        long as the whole walk. The lock need not be held."""
+        try:
+            row = self._spare.pop()
+        except IndexError:
+            return np.zeros(self._engine.n_words, np.uint32)
+        row.fill(0)
+        return row
 
     def find(self, heads: Heads) -> Mask | None:
         """The kept mask of closed heads."""
@@ -82,7 +96,7 @@ class SharedRows:
         return len(self._asked) == n
 
     def keep(self, heads: Heads, row: Mask, reads: Reads) -> Mask:
-        """Keep a mask, which is read-only from then on; returns the one that is kept."""
+        """Keep a mask; returns the one that is kept, which is read-only from then on. The other one is given away."""
         if reads.is_apart:
             return self._enter(heads, row)
         depths = self._depths_of(heads, reads.deepest)
@@ -102,6 +116,8 @@ class SharedRows:
                 found.flags.writeable = False
             self._by_content[content] = found
             self._engine.count_kept(found.nbytes)
+        if found is not row and row.flags.writeable and len(self._spare) < MAX_SPARE:  # nobody holds it
+            self._spare.append(row)
         self._rows[key] = found
         self._engine.count_kept(ENTRY_BYTES)
         return found
