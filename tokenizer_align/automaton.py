@@ -168,6 +168,10 @@ class Automaton:
             codes = self.frames(expr)
             tables.state_row.array[state] = tables.seqs.extend([len(codes), *codes])
             tables.state_kind.array[state] = k.SPLIT
+            if self._ids.get(expr) != state:  # what follows a key, which tokens run into: the value is asked for next
+                for code in codes:
+                    if code < k.LIT_BASE:
+                        self.build(code)
         elif expr.has_call:
             check_left_recursion(expr)
             self._build_choices(state, expr)

@@ -114,25 +114,33 @@ def _ends_frame(whole: Expr, words: list[Word]) -> bool | None:
     """Whether the frame ends behind every word; False where it may go on behind every one; None otherwise, and where
     some beginning of a word, or what follows one, might become no other text."""
     ends: set[bool] = set()
-    begun: dict[Expr, list[Word]] = {whole: words}
-    for _ in range(max(map(len, words))):
-        following: dict[Expr, list[Word]] = {}
-        for here, rests in begun.items():
+    behind: set[Expr] = set()
+    begun: dict[Expr, set[int]] = {whole: set(range(len(words)))}  # which words lead there, as far as they were read
+    for at in range(max(map(len, words))):
+        following: dict[Expr, set[int]] = {}
+        for here, those in begun.items():
             if not _is_endless(here):
                 return None  # what is left without the words might be nothing
-            for mask, after in heads(here):
-                left = [rest[1:] for rest in rests if rest[0] & mask]
-                if any(not rest for rest in left):
-                    ends.add(after is EPSILON)
-                    if after is not EPSILON and not _is_endless(after):
-                        return None
-                left = list(dict.fromkeys(rest for rest in left if rest))
-                if left and after is not EPSILON:
-                    following.setdefault(after, []).extend(left)
+            pairs = sorted(heads(here), key=lambda pair: -pair[0].bit_count())
+            for i in those:
+                left, is_last = words[i][at], at + 1 == len(words[i])
+                for mask, after in pairs:
+                    if not left & mask:
+                        continue
+                    if is_last:
+                        ends.add(after is EPSILON)
+                        behind.add(after)
+                    elif after is not EPSILON:
+                        following.setdefault(after, set()).add(i)
+                    left &= ~mask
+                    if not left:
+                        break
         begun = following
         if len(begun) > MAX_STATES:
             return None
-    return ends.pop() if len(ends) == 1 else None
+    if len(ends) != 1 or not all(after is EPSILON or _is_endless(after) for after in behind):
+        return None
+    return ends.pop()
 
 
 def _is_endless(node: Expr) -> bool:

@@ -143,9 +143,10 @@ def _inside_keys(spec: MemberSpec) -> Expr | None:
     from .derivatives import heads
 
     whole = _without_exclusion(spec)
-    if len(spec.nodes[0].children) != 1 or not whole.plain:
+    firsts = {member.text[0] for member in spec.members}
+    if len(firsts) != 1 or not whole.plain:
         return None
-    first = next(iter(spec.nodes[0].children))
+    first = firsts.pop()
     inside = next((after for mask, after in heads(whole) if mask >> first & 1), EMPTY)
     own = next((mask for mask, after in heads(inside) if after is inside), 0)
     used = set(b"".join(member.text[1:-1] for member in spec.members))

@@ -7,13 +7,14 @@ is written without derivatives where every part holds some text: the separator a
 from __future__ import annotations
 
 import bisect
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from . import kernels as k
 from .derivatives import is_known_live
-from .expressions import EMPTY, EPSILON, Expr, seq
+from .expressions import EMPTY, EPSILON, K_SEQ, Expr, seq
+from .key_tries import key_trie
 from .members import (
     MemberSpec,
     after_extra,
@@ -34,13 +35,23 @@ if TYPE_CHECKING:
 MUST_BUILD = 2  # in `state_nullable`: not known before the state is built
 
 
+class Place(NamedTuple):
+    """Where a specification stands in the tables: the root of its key trie and how many nodes it has, and the place of
+    the codes of what follows each key."""
+
+    root: int
+    first_rest: int
+    n_nodes: int
+
+
 class ObjectStates:
     """The objects of an automaton. Not thread-safe by itself."""
 
     def __init__(self, automaton: Automaton) -> None:
         self._automaton = automaton
         self.nodes: list[Expr] = []  # of each instance, its K_KEYS node
-        self._specs: dict[MemberSpec, tuple[int, int]] = {}  # -> (root of its key trie, first rest code)
+        self._specs: dict[MemberSpec, Place] = {}
+        self._around: dict[MemberSpec, tuple[list[int], list[int]]] = {}  # frames of the end and of the separator
         self._instances: dict[tuple[MemberSpec, int, int], int] = {}
         self._reserved_starts: list[int] = []
         self._reserved: list[Expr] = []  # the K_KEYS node whose after-codes start there
@@ -58,16 +69,24 @@ class ObjectStates:
             self._automaton.tables.state_row.array[state] = self._automaton.tables.seqs.extend([len(codes), *codes])
             self._automaton.tables.state_kind.array[state] = k.SPLIT
             return
+        close, separator = self._frames_around(spec)
         open_keys = open_after(spec, open_keys, rank)
         following, may_end = keys_node(spec, open_keys, count + 1), is_done(spec, open_keys, count + 1)
-        lists = [self._automaton.frames(spec.close)] if may_end else []
+        lists = [close] if may_end else []
         if following is not EMPTY:
             keys = self._automaton.code_of(following)
             self._automaton.build(keys)  # the mask at the separator goes on into the key
-            lists.append([*self._automaton.frames(spec.separator), keys])
+            lists.append([*separator, keys])
         flat = [len(lists), *(item for codes in lists for item in (len(codes), *codes))]
         self._automaton.tables.state_row.array[state] = self._automaton.tables.seqs.extend(flat)
         self._automaton.tables.state_kind.array[state] = k.CHOICES
+
+    def _frames_around(self, spec: MemberSpec) -> tuple[list[int], list[int]]:
+        """The codes of the frames of the end and of the separator."""
+        found = self._around.get(spec)
+        if found is None:
+            found = self._around[spec] = self._automaton.frames(spec.close), self._automaton.frames(spec.separator)
+        return found
 
     def instance(self, node: Expr) -> int:
         """An object in one situation: which keys are open, and the codes reserved for what follows each."""
@@ -76,7 +95,7 @@ class ObjectStates:
         if found is not None:
             return found
         tables = self._automaton.tables
-        root, first_rest = self._spec(spec)
+        place = self._spec(spec)
         n_keys = len(spec.members)
         allowed, extra = open_ways(spec, open_keys, count)
         n_words = n_keys // 64 + 1
@@ -89,8 +108,8 @@ class ObjectStates:
         self._reserved.append(node)
         self.nodes.append(node)
         if extra:
-            self._need_extra_states(spec, root)
-        index = tables.instances.extend([root, offset, n_words, int(extra), after, first_rest, n_keys, 0])
+            self._need_extra_states(spec, place)
+        index = tables.instances.extend([place.root, offset, n_words, int(extra), after, place.first_rest, n_keys, 0])
         self._instances[spec, open_keys, count] = index
         return index
 
@@ -115,48 +134,47 @@ class ObjectStates:
             return seq(*after_extra(spec, open_keys, count))
         return after_member(spec, open_after(spec, open_keys, rank), count + 1)
 
-    def _spec(self, spec: MemberSpec) -> tuple[int, int]:
+    def _spec(self, spec: MemberSpec) -> Place:
         """The key trie and the codes of what follows each key, made once per specification."""
         found = self._specs.get(spec)
         if found is not None:
             return found
-        tables, nodes = self._automaton.tables, spec.nodes
+        automaton, tables = self._automaton, self._automaton.tables
+        trie = key_trie([member.text for _, member in spec.ranked])
         root = tables.key_child.n
-        child, sibling, key_byte = [-1] * len(nodes), [-1] * len(nodes), [0] * len(nodes)
-        for index, node in enumerate(nodes):
-            previous = -1
-            for byte, target in node.children.items():
-                key_byte[target] = byte
-                if previous < 0:
-                    child[index] = root + target
-                else:
-                    sibling[previous] = root + target
-                previous = target
-        tables.key_child.extend(child)
-        tables.key_sibling.extend(sibling)
-        tables.key_byte.extend(key_byte)
-        tables.key_lo.extend([node.lo for node in nodes])
-        tables.key_hi.extend([node.hi for node in nodes])
-        tables.key_ends.extend([node.ends for node in nodes])
-        tables.key_extra.extend([-1] * len(nodes))
-        first_rest = tables.key_rests.extend([self._automaton.code_of(member.rest) for _, member in spec.ranked])
-        self._specs[spec] = (root, first_rest)
-        return self._specs[spec]
+        tables.key_child.extend(np.array([root + node if node >= 0 else -1 for node in trie.child], np.int32))
+        tables.key_sibling.extend(np.array([root + node if node >= 0 else -1 for node in trie.sibling], np.int32))
+        tables.key_byte.extend(trie.byte)
+        tables.key_lo.extend(trie.lo)
+        tables.key_hi.extend(trie.hi)
+        tables.key_ends.extend(trie.ends)
+        tables.key_extra.extend([-1] * len(trie.child))
+        rests = [member.rest for _, member in spec.ranked]
+        state = automaton.reserve_states(len(rests))  # what follows a key is taken apart when a text comes there
+        automaton.exprs[state:] = rests
+        tables.state_nullable.array[state : state + len(rests)] = MUST_BUILD
+        codes = [
+            state + i if rest.kind == K_SEQ and rest.has_call else automaton.code_of(rest)
+            for i, rest in enumerate(rests)
+        ]
+        found = Place(root, tables.key_rests.extend(codes), len(trie.child))
+        self._specs[spec] = found
+        return found
 
-    def _need_extra_states(self, spec: MemberSpec, root: int) -> None:
+    def _need_extra_states(self, spec: MemberSpec, place: Place) -> None:
         """For every node of the key trie where an undeclared key may go on: its state after the bytes so far."""
-        codes = self._automaton.tables.key_extra.array
+        codes, root = self._automaton.tables.key_extra.array, place.root
         if codes[root] >= 0 or spec.extra_key is None:
             return
         inside = inside_keys(spec)
         if inside is not None:
             first = self._automaton.code_of(plain_extra_state(spec, 0))
-            n = len(spec.nodes) - 1
+            n = place.n_nodes - 1
             is_whole = self._automaton.tables.key_ends.array[root + 1 : root + 1 + n] >= 0
             codes[root + 1 : root + 1 + n] = np.where(is_whole, -1, self._automaton.code_of(inside))
             codes[root] = first  # the last: it says that all are there
             return
-        for node in reversed(range(len(spec.nodes))):
+        for node in reversed(range(place.n_nodes)):
             state = extra_state(spec, node)
             if state is not EPSILON and is_known_live(state):
                 codes[root + node] = self._automaton.code_of(plain_extra_state(spec, node))
