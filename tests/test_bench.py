@@ -220,6 +220,14 @@ def test_time_of_reads_the_free_text_and_goes_on_at_its_pace() -> None:
     assert time_of(free, 5) == pytest.approx(0.8 + 2 * 0.15)
 
 
+def test_an_end_that_was_chosen_is_decided_like_a_token() -> None:
+    runs = [[Run((1, 2), 2.0, 3, chose_end=True), Run((3,), 1.0, 1)]]
+    qualities = [Quality("ab", 2, 2, True, True, -1.0, 0, None), Quality("c", 1, 1, True, True, -1.0, 0, None)]
+    cell = cell_of("w", "m", runs, qualities, [[Timing(2.0, 1.0), Timing(1.0, 1.0)]], 0.1)
+    assert [run.n_decided for run in runs[0]] == [3, 1]
+    assert (cell.n_tokens, cell.passes_per_token) == (3, 1.0)
+
+
 def test_quality_agrees_with_the_report(setting: Setting) -> None:
     prompt = [5, 6, 7]
     workload = small("enum")

@@ -105,7 +105,8 @@ class Drafting:
             started = setting.clock()
             (result,) = decode(setting.model, setting.vocabulary, [request], options, note)
             elapsed = setting.clock() - started
-        numbers = result.statistics
+        numbers, chose_end = result.statistics, result.finish_reason == "stop"
+        steps[-1][1] += chose_end
         return Run(
             tuple(result.token_ids),
             elapsed,
@@ -119,6 +120,7 @@ class Drafting:
                 for n_head, (n_run, n_decided) in zip([len(prompt_ids), *[1] * len(steps)], steps, strict=False)
             ),
             host_s=elapsed - sum(spent),
+            chose_end=chose_end,
         )
 
 

@@ -125,7 +125,7 @@ class _Workbench:
         with that of the free text's tokens continued.
         """
         lengths = [
-            len(runs[prompt_index].token_ids)
+            runs[prompt_index].n_decided
             for lane in self._lanes
             for runs in lane.rounds
             if len(runs) > prompt_index and not lane.failure and (lane.method.name != "naive" or len(self._lanes) == 1)
@@ -139,7 +139,7 @@ class _Workbench:
             return Cell(self._workload.name, lane.method.name, failure=lane.failure)
         timings = [
             [
-                Timing(run.elapsed_s, time_of(free_run, len(run.token_ids)), prompt_s)
+                Timing(run.elapsed_s, time_of(free_run, run.n_decided), prompt_s)
                 for run, free_run, prompt_s in zip(runs, free, alone, strict=True)
             ]
             for runs, free, alone in zip(lane.rounds, self._free_rounds, self._alone_rounds, strict=True)

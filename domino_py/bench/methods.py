@@ -142,7 +142,8 @@ class Naive:
             started = clock()
             (result,) = decode(self._setting.model, vocabulary, [request], options)
             elapsed = clock() - started
-        return Run(tuple(result.token_ids), elapsed, passes[0], mask_s=result.statistics.mask_s)
+        chose_end = result.finish_reason == "stop"
+        return Run(tuple(result.token_ids), elapsed, passes[0], mask_s=result.statistics.mask_s, chose_end=chose_end)
 
 
 class Exact:
@@ -199,6 +200,7 @@ class Exact:
             mask_s=report.mask_s,
             n_drafted=report.n_drafted,
             n_accepted=report.n_accepted,
+            chose_end=result.finish_reason == "stop",
         )
 
 

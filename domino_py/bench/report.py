@@ -41,8 +41,8 @@ LEFT_OUT_IF_NARROW = ("valid", "passes", "drafts")
 NOTES = (
     "legal: outputs that the library's slow recognizer accepts; valid: that jsonschema (or `re`) accepts.",
     "passes: calls of the model, the prompt's included.",
-    "time ratio: time over that of unconstrained generation of the same number of tokens in the same round, the "
-    "prompt's pass included in both; median over rounds (lowest-highest of all rounds and prompts).",
+    "time ratio: time over that of unconstrained generation of the same number of tokens (a chosen end is one) in the "
+    "same round, the prompt's pass included in both; median over rounds (lowest-highest of all rounds and prompts).",
     "decode ratio: the same without the prompt's own pass, which is measured alone, on both sides.",
     "domino: on a constraint's first use; later uses: after four other texts were written under it.",
     "ppl/byte (perplexity), gap: under the unconstrained model; gap = log P(the text's canonical tokens) - log P(its "

@@ -22,7 +22,8 @@ class Run:
             None where there are none. token_times_s: time from the start to each token, where the method tells.
         by_source: accepted and drafted tokens by draft source. steps: for each pass of the model the undrafted tokens
             that it ran (of the first pass the prompt's), the drafted ones, and those decided, where the method tells.
-        host_s: time outside the model's passes, where the method tells.
+        host_s: time outside the model's passes, where the method tells. chose_end: whether the model chose to end, a
+            decision like any token.
     """
 
     token_ids: tuple[int, ...]
@@ -35,6 +36,12 @@ class Run:
     by_source: dict[str, tuple[int, int]] = field(default_factory=dict)
     steps: tuple[tuple[int, int, int], ...] = ()
     host_s: float = 0.0
+    chose_end: bool = False
+
+    @property
+    def n_decided(self) -> int:
+        """Tokens and the chosen end: what free generation needs a pass each for."""
+        return len(self.token_ids) + self.chose_end
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +139,7 @@ def cell_of(
     """Put a method's rounds, at least one, each with one run and timing a prompt, and its outputs together."""
     first = rounds[0]
     n_tokens = sum(len(run.token_ids) for run in first)
+    n_decided = sum(run.n_decided for run in first)
     n_passes = sum(run.forward_passes for run in first)
     masks = [sum(run.mask_s or 0.0 for run in runs) for runs in rounds]
     has_masks = any(run.mask_s is not None for run in first)
@@ -153,7 +161,7 @@ def cell_of(
         n_valid=sum(quality.is_valid for quality in qualities),
         n_tokens=n_tokens,
         forward_passes=n_passes,
-        passes_per_token=n_passes / n_tokens if n_tokens else None,
+        passes_per_token=n_passes / n_decided if n_decided else None,
         time_ratio=median(total.ratio for total in totals),
         time_ratios=tuple(one.ratio for timed in timings for one in timed),
         decode_ratio=median(total.decode_ratio for total in totals),

@@ -62,9 +62,11 @@ class Processed(ABC):
             )
             elapsed = clock() - started
         tokens = output[0, len(prompt_ids) :].tolist()
+        chose_end = bool(tokens) and tokens[-1] in ends
         while tokens and tokens[-1] in ends:
             tokens.pop()
-        return Run(tuple(tokens), elapsed, passes[0], mask_s=None if timed is None else timed.elapsed_s)
+        mask_s = None if timed is None else timed.elapsed_s
+        return Run(tuple(tokens), elapsed, passes[0], mask_s=mask_s, chose_end=chose_end)
 
 
 class _Timed:
