@@ -17,9 +17,9 @@ PUBLISHED = (
     "unconstrained decoding at best, about 1.8 times on schema-driven JSON, about as fast on free JSON and C."
 )
 NOTES = (
-    "Speed-up: the time of unconstrained generation of as many tokens (a chosen end is one) in this library's loop over "
-    "the method's, without the prompt's own pass, measured alone, on both sides; in brackets the whole call. Above 1 is faster. "
-    "Medians over rounds of sums over prompts.",
+    "Speed-up: the time of unconstrained generation of as many tokens (a chosen end is one) in this library's loop "
+    "over the method's, without the prompt's own pass, measured alone, on both sides; in brackets the whole call. "
+    "Above 1 is faster. Medians over rounds of sums over prompts.",
     "First use: nothing is remembered of the constraint. Later uses: after other texts were written under it "
     "(the workload's practice questions), none of them the one that is asked for.",
     'Drafts are as wide as pays by what passes cost here (`speculate="auto"`). "As wide as on an accelerator" takes '
