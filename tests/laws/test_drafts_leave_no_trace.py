@@ -8,20 +8,16 @@ has read the same tokens; the cache holds as many positions as were accepted.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import Any
-from unittest import mock
 
 import numpy as np
 import pytest
 
 import domino_py as domino
 from domino_py.compilation import compiled_for
-from speculative import loop, rows
 from speculative.loop import DecodeOptions, RowRequest, decode
 from tests.laws.test_drafts_do_not_change_tokens import VOCABULARY, TreeAdversary, model_of, requests
+from tests.reference.decode_watch import Watch, watching
 from tests.reference.tiny_models import random_prompt
 
 SCHEMA = {
@@ -32,73 +28,20 @@ SCHEMA = {
 }
 
 
-@dataclass
-class Seen:
-    """Scores by (row, position), and how much else was compared."""
-
-    scores: dict[tuple[int, int], Any] = field(default_factory=dict)
-    n_matchers: int = 0
-    n_caches: int = 0
-
-
-@contextmanager
-def watching(seen: Seen) -> Iterator[None]:
-    choose, grow, settle, run = rows.choose, rows.Row.grow, loop._Batches._repack, loop._Batches._pass
-    running: list[Any] = []
-
-    def seen_choose(position: Any, history: Any, legal: Any, key: Any, *rest: Any) -> Any:
-        seen.scores[key.row, key.position] = np.array(position.scores)
-        return choose(position, history, legal, key, *rest)
-
-    def seen_grow(self: Any, *arguments: Any) -> Any:
-        tree = grow(self, *arguments)
-        if self.legal is not None:
-            fresh = self.request.compiled.matcher(self.request.prompt_ids)
-            for token in self.output:
-                fresh.advance(token)
-            mine = self.legal.matcher
-            assert (mine.text_bytes(), mine.is_complete()) == (fresh.text_bytes(), fresh.is_complete())
-            assert mine.state() == fresh.state()
-            assert np.array_equal(mine.mask(), fresh.mask())
-            seen.n_matchers += 1
-        return tree
-
-    def seen_pass(self: Any, batch: list[Any], *arguments: Any) -> Any:
-        running[:] = batch
-        return run(self, batch, *arguments)
-
-    def seen_repack(self: Any, columns: Any, cache: Any) -> None:
-        settle(self, columns, cache)
-        going = [row for row in running if row.finish is None]
-        expected = [len(row.request.prompt_ids) + len(row.output) - len(row.head) for row in going]
-        assert int(cache.get_seq_length()) == columns.width
-        assert [int(n) for n in columns.kept.sum(axis=1)] == expected
-        if len(going) == 1:
-            assert columns.width == expected[0]
-        seen.n_caches += 1
-
-    with (
-        mock.patch.object(rows, "choose", seen_choose),
-        mock.patch.object(rows.Row, "grow", seen_grow),
-        mock.patch.object(loop._Batches, "_repack", seen_repack),
-        mock.patch.object(loop._Batches, "_pass", seen_pass),
-    ):
-        yield
-
-
 def compare(model: Any, asked: list[RowRequest], law: dict[str, Any], **options: Any) -> int:
     """Decode with and without drafts; how many drafted tokens were accepted."""
-    plain, drafted = Seen(), Seen()
-    with watching(plain):
+    plain, drafted = Watch(), Watch()
+    with watching(plain, thorough=True):
         off = decode(model, VOCABULARY, asked, DecodeOptions(speculate=False, **law))
     truth = {tuple(row.prompt_ids): result.token_ids for row, result in zip(asked, off, strict=True)}
     if options.pop("adversary", False):
         options["draft_sources"] = (TreeAdversary(truth, 3),)
-    with watching(drafted):
+    with watching(drafted, thorough=True):
         on = decode(model, VOCABULARY, asked, DecodeOptions(speculate=True, **law, **options))
     assert [one.token_ids for one in on] == [one.token_ids for one in off]
     assert plain.scores.keys() == drafted.scores.keys()
     assert max(float(np.abs(plain.scores[key] - drafted.scores[key]).max()) for key in plain.scores) < 2e-4
+    assert plain.wrong == drafted.wrong == []
     assert drafted.n_matchers
     assert drafted.n_caches
     return sum(sum(one.statistics.accepted.values()) for one in on)
