@@ -91,6 +91,9 @@ GRAMMARS = {
     "words of any script": 'start: WORD (" " WORD)*\nWORD: /\\p{L}+/',
     "some letters": 'start: (A | B)+\nA: /[b-z]+\\(/\nB: /[a-yA-Y]{1,4}0/',
     "nested": 'start: "(" start* ")" | /[a-z]+/ | /[0-9]/ "-" start',
+    "texts in quotes": 'start: ("\'" TEXT "\'" | "(" L "\\n")+\nTEXT: /([^\'\\\\\x00-\x1f]|\\\\.)*/\nL: /[^\\n(-]*/',
+    "texts that end": 'start: CELL ("-" CELL)* "\\n" start?\nCELL: /[^\\n-]+/',
+    "texts or names": 'start: (/[^(\']*/ "(" | /[a-z]+/ "\'")+',
     "bytes of a character": 'start: /[à-ÿ]+/ start? | /[一-鿿]/ "(" start? ")"',
 }  # fmt: skip
 

@@ -35,8 +35,9 @@ from numba.extending import intrinsic
     MEMO_MIN_NODES, JOIN_KEYS, JOIN_VALUES, JOIN_MASK, JOIN_WORK, JOIN_CAPACITY,
     OWN_STATE, OWN_PARENT, OWN_TABLE, OWN_PLACES, OWN_TABLE_MASK, OWN_CAPACITY,
     SHAPE_ROOT, SHAPE_AT, SHAPE_STARTS, SHAPE_MEMBERS, SHAPE_LEADS, SHAPE_STRETCH,
-    SHAPE_OWN_ROW, SHAPE_ROW, SHAPE_ROWS, SHAPE_KIND, SHAPE_LIMIT, N_SLOTS,
-) = range(74)  # fmt: skip
+    SHAPE_OWN_ROW, SHAPE_ROW, SHAPE_ROWS, SHAPE_KIND, SHAPE_LIMIT,
+    TEXT_STARTS, TEXT_NODES, TEXT_ABOVE, TEXT_ROW, TEXT_ROWS, N_SLOTS,
+) = range(79)  # fmt: skip
 
 # --- codes --------------------------------------------------------------------------------------------------------
 DEAD = -1
@@ -63,6 +64,9 @@ SEVERAL_LEADS, HAS_STRETCH = 1, 2  # of a node of the trie by shape: several byt
 SHAPE_HEIGHT = 1 << 30  # of its nodes: no count is known to last, a state that keeps going does
 MAX_JOIN_STEPS = 1 << 17  # of one union of stacks; beyond, two heads stay apart
 NO_MEMBER = -3
+NOT_SEEN = -2
+N_ASCII = 128
+LETTERS_0, LETTERS_1 = 0x03FF << 48, 0x07FFFFFE << 32 | 0x07FFFFFE  # digits and letters, as two words of a set of bytes
 # results
 OK, NEED_BUILD, NEED_ROOM, EMPTY = 0, 1, 2, 3
 # places of COUNTS: cells, requests, lack of room, own cells, requests with repetitions, least place that changed, walk
@@ -1095,9 +1099,122 @@ def visit_shape(ctx, node, begin, end, n_work, mask):  # type: ignore[no-untyped
 
 
 @njit(cache=True, nogil=True)
+def common_target(ctx, state, first, last):  # type: ignore[no-untyped-def]
+    """The state behind all bytes of a range that the vocabulary has; -1 where it is not one, NOT_SEEN where it has
+    none."""
+    if not 0 < state < LIT_BASE or _u8(ctx, STATE_KIND)[state] != ROW:
+        return np.int64(-1)
+    known, rows, found = _u64(ctx, TRIE_SUBMASK), _i32(ctx, ROWS), np.int64(NOT_SEEN)
+    at = np.int64(_i32(ctx, STATE_ROW)[state]) * 256
+    for byte in range(first, last + 1):
+        if known[byte >> 6] >> np.uint64(byte & 63) & np.uint64(1):
+            target = np.int64(rows[at + byte])
+            if target < 0 or (found >= 0 and target != found):
+                return np.int64(-1)
+            found = target
+    return found
+
+
+@njit(cache=True, nogil=True)
+def reads_characters(ctx, state, first_lead, last_lead, first_second, last_second, n_more):  # type: ignore[no-untyped-def]
+    """Whether a state is itself again behind the characters with such first and second bytes and `n_more` others, and
+    meanwhile inside its frame."""
+    nullable = _u8(ctx, STATE_NULLABLE)
+    here = common_target(ctx, np.int64(state), first_lead, last_lead)
+    for i in range(n_more + 1):
+        if here >= 0 and nullable[here] != 0:
+            return False
+        if here >= 0:
+            here = common_target(ctx, here, 0x80 if i else first_second, 0xBF if i else last_second)
+    return here in (state, NOT_SEEN)
+
+
+@njit(cache=True, nogil=True)
+def is_text_state(ctx, state):  # type: ignore[no-untyped-def]
+    """Whether a state stays as it is behind every character, but for ASCII that is neither a letter nor a digit, and
+    reads nothing else."""
+    own, live = _u64(ctx, STATE_SELF), _u64(ctx, STATE_LIVE)
+    if not ctx[SHAPE_ROOT] or _i32(ctx, STATE_REACH)[state] != REACH_ALL:
+        return False
+    if np.uint64(LETTERS_0) & ~own[state * 4] or np.uint64(LETTERS_1) & ~own[state * 4 + 1]:
+        return False
+    if live[state * 4 + 2] or live[state * 4 + 3] & np.uint64(0xFFE0000000000003):  # 80 to C1, F5 to FF
+        return False
+    return (
+        reads_characters(ctx, state, 0xC2, 0xDF, 0x80, 0xBF, 0)
+        and reads_characters(ctx, state, 0xE0, 0xE0, 0xA0, 0xBF, 1)
+        and reads_characters(ctx, state, 0xE1, 0xEC, 0x80, 0xBF, 1)
+        and reads_characters(ctx, state, 0xED, 0xED, 0x80, 0x9F, 1)
+        and reads_characters(ctx, state, 0xEE, 0xEF, 0x80, 0xBF, 1)
+        and reads_characters(ctx, state, 0xF0, 0xF0, 0x90, 0xBF, 2)
+        and reads_characters(ctx, state, 0xF1, 0xF3, 0x80, 0xBF, 2)
+        and reads_characters(ctx, state, 0xF4, 0xF4, 0x80, 0x8F, 2)
+    )
+
+
+@njit(cache=True, nogil=True)
+def text_heads(ctx, state, stack, first):  # type: ignore[no-untyped-def]
+    """Such a state and what lies below it where it may end, from `first` on in the head pool; returns their end. None
+    at all where that reads what the text would go on with."""
+    n = add_head(ctx, first, first, np.int64(state), stack)
+    if _u8(ctx, STATE_NULLABLE)[state] != 0:
+        n = close_heads(ctx, first, n)
+        own, live = _u64(ctx, STATE_SELF), heads_live(ctx, first + 1, n)
+        if own[state * 4] & live[0] or own[state * 4 + 1] & live[1] or live[2] or live[3]:
+            return first
+    return n
+
+
+@njit(cache=True, nogil=True)
+def use_text(ctx, state, begin, end, n_work, mask):  # type: ignore[no-untyped-def]
+    """Answer such a state (of these heads) at the root: tokens that are text and hold none of its other bytes into the
+    mask, and where one of those that it reads comes first, what follows as work items.
+
+    Returns (top of the head pool, work items)."""
+    n_words, rows, row_of = ctx[N_WORDS], _u32(ctx, TEXT_ROWS), _i32(ctx, TEXT_ROW)
+    starts, nodes, above = _i32(ctx, TEXT_STARTS), _i32(ctx, TEXT_NODES), _u64(ctx, TEXT_ABOVE)
+    token_starts, ids, ends = _i32(ctx, TRIE_TOKEN_START), _i32(ctx, TRIE_TOKEN_IDS), _i32(ctx, TRIE_END)
+    others0, others1 = ~_u64(ctx, STATE_SELF)[state * 4], ~_u64(ctx, STATE_SELF)[state * 4 + 1]
+    own = np.empty(n_words, np.uint32)
+    for i in range(n_words):
+        own[i] = rows[i]
+    for byte in range(N_ASCII):
+        if not (others0 if byte < 64 else others1) >> np.uint64(byte & 63) & np.uint64(1):
+            continue
+        if row_of[byte] >= 0:
+            start = np.int64(row_of[byte]) * n_words
+            for i in range(n_words):
+                own[i] &= ~rows[start + i]
+            continue
+        for at in range(np.int64(starts[byte]), np.int64(starts[byte + 1])):
+            node = np.int64(nodes[at])
+            for i in range(np.int64(token_starts[node]), np.int64(token_starts[ends[node]])):
+                own[ids[i] >> 5] &= ~(np.uint32(1) << np.uint32(ids[i] & 31))
+    for i in range(n_words):
+        mask[i] |= own[i]
+    top = end
+    for byte in range(N_ASCII):
+        if not (others0 if byte < 64 else others1) >> np.uint64(byte & 63) & np.uint64(1):
+            continue
+        after = step(ctx, begin, end, byte, top) if starts[byte] < starts[byte + 1] else top
+        if after == top:
+            continue
+        for at in range(np.int64(starts[byte]), np.int64(starts[byte + 1])):
+            node = np.int64(nodes[at])
+            if above[2 * at] & others0 or above[2 * at + 1] & others1:
+                continue
+            set_tokens(ctx, np.int64(token_starts[node]), np.int64(token_starts[node + 1]), mask)
+            if np.int64(ends[node]) > node + 1:
+                n_work = push_work(ctx, node, top, after, n_work)
+        top = after
+    return top, n_work
+
+
+@njit(cache=True, nogil=True)
 def use_memos(ctx, node, begin, end, n_work, mask):  # type: ignore[no-untyped-def]
     """Answer wide states from memos: base into the mask, residual trie and frame below as a new work item.
-    Where there is none, a state goes on by itself in the trie by shape, unless that was seen to take long.
+    Where there is none, a text is answered from what is known of texts; another state goes on by itself in the trie by
+    shape, unless that was seen to take long.
 
     Returns (end of the heads that remain, top of the head pool, work items)."""
     codes, stacks = _i64(ctx, HEAD_CODE), _i64(ctx, HEAD_STACK)
@@ -1109,6 +1226,11 @@ def use_memos(ctx, node, begin, end, n_work, mask):  # type: ignore[no-untyped-d
         state = memo_state(ctx, code)
         memo = find_memo(ctx, node, state) if state >= 0 else np.int64(-1)
         if state >= 0 and memo < 0:
+            if node == 0 and code == state and is_text_state(ctx, state):
+                n = text_heads(ctx, state, stack, top)
+                if n > top:
+                    top, n_work = use_text(ctx, state, top, n, n_work, mask)
+                    continue
             by_shape = shape_at(ctx, node, state) if code < KEY_BASE else np.int64(-1)
             if by_shape >= 0:
                 n = add_head(ctx, top, top, code, stack)

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from .trie import Trie
 
-__all__ = ["DENSE_TOKENS", "Shapes", "shapes_of"]
+__all__ = ["DENSE_TOKENS", "Shapes", "parents_of", "shapes_of"]
 
 DENSE_TOKENS = 2_000  # a node with so many tokens, or with so many below it, has them as a row
 
@@ -52,7 +52,7 @@ class Shapes:
 
 def shapes_of(trie: Trie) -> Shapes:
     """The shapes of a vocabulary's trie."""
-    parent = _parents(trie)
+    parent = parents_of(trie)
     shape, above, first, begins = _numbered(trie, parent)
     order, end, depth = _preorder(above, first)
     first = first[order]
@@ -86,8 +86,8 @@ def shapes_of(trie: Trie) -> Shapes:
     )
 
 
-def _parents(trie: Trie) -> Int64Array:
-    """int64[n_nodes]; the root is its own."""
+def parents_of(trie: Trie) -> Int64Array:
+    """The node above each node, int64[n_nodes]; the root is its own."""
     parent = np.zeros(trie.n_nodes, np.int64)
     by_depth = np.argsort(trie.depth, kind="stable")
     bounds = np.concatenate([[0], np.cumsum(np.bincount(trie.depth))])

@@ -10,6 +10,7 @@ import numpy as np
 from . import kernels as k
 from .shapes import DENSE_TOKENS, shapes_of
 from .tables import Array, Tables
+from .text_tokens import N_ASCII, text_tokens_of
 from .trie import Trie
 
 __all__ = ["add_child_table", "add_shapes", "add_trie"]
@@ -55,7 +56,25 @@ def add_shapes(tables: Tables, trie: Trie) -> None:
     kinds |= np.where(shapes.stretch.any(1), k.HAS_STRETCH, 0)
     tables.shapes |= {k.SHAPE_KIND: kinds.astype(np.uint8)}
     tables.shapes |= {k.SHAPE_OWN_ROW: own, k.SHAPE_ROW: whole, k.SHAPE_ROWS: flat}
+    _add_text(tables, trie)
     tables.publish_shapes(root)
+
+
+def _add_text(tables: Tables, trie: Trie) -> None:
+    """Note which tokens of the vocabulary are text; a byte that many of these hold has a row of them."""
+    text = text_tokens_of(trie)
+    rows, number = [np.zeros(tables.n_words, np.uint32)], np.full(N_ASCII, -1, np.int32)
+    k.set_ids(text.ids, rows[0])
+    for byte in range(N_ASCII):
+        nodes = text.nodes[text.starts[byte] : text.starts[byte + 1]]
+        begin, end = trie.token_start[nodes], trie.token_start[trie.end[nodes]]
+        if int((end - begin).sum()) >= DENSE_TOKENS:
+            number[byte] = len(rows)
+            rows.append(np.zeros(tables.n_words, np.uint32))
+            for first, last in zip(begin.tolist(), end.tolist(), strict=True):
+                k.set_ids(trie.token_ids[first:last], rows[-1])
+    tables.shapes |= {k.TEXT_STARTS: text.starts, k.TEXT_NODES: text.nodes, k.TEXT_ABOVE: text.above.ravel()}
+    tables.shapes |= {k.TEXT_ROW: number, k.TEXT_ROWS: np.concatenate(rows)}
 
 
 def _append(tables: Tables, trie: Trie, masks: Array, heights: Array) -> int:

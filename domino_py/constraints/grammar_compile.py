@@ -45,7 +45,7 @@ class GrammarCompiler:
         self.grammar = grammar
         names = reachable(grammar)
         self.rules = {name: rule for name, rule in grammar.rules.items() if name in names}
-        self._uses = Counter(r.name for rule in self.rules.values() for r in references(rule.body))
+        self._uses = Counter(r.name for rule in self.rules.values() for r in rule.references)
         self._values: dict[str, Expr] = {}
         self._regular: dict[str, Expr] = {}  # the same without frames, where it is regular
         self._sizes: dict[Expr, int] = {}
@@ -54,7 +54,7 @@ class GrammarCompiler:
 
     def expression(self) -> Expr:
         """The language of the start rule. Raises GrammarError where '-' is used on what is not regular."""
-        graph = {name: [r.name for r in references(rule.body)] for name, rule in self.rules.items()}
+        graph = {name: [r.name for r in rule.references] for name, rule in self.rules.items()}
         order = components(graph)
         for component in order:
             if all(self.rules[name].is_terminal for name in component):

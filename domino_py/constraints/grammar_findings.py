@@ -50,7 +50,7 @@ def reachable(grammar: Grammar) -> set[str]:
         name = work.pop()
         if name in grammar.rules and name not in found:
             found.add(name)
-            work += [reference.name for reference in references(grammar.rules[name].body)]
+            work += [reference.name for reference in grammar.rules[name].references]
     return found
 
 
@@ -61,9 +61,9 @@ def _undefined(grammar: Grammar) -> list[GrammarProblem]:
         near = difflib.get_close_matches(grammar.start, known, n=1)
         advice = f"Give start={(near or known)[0]!r}, or name a rule so." if known else "The grammar has no rules."
         found.append(grammar.source.problem(0, f"the start rule {grammar.start!r} is not defined", advice))
-    bodies = [rule.body for rule in grammar.rules.values()] + list(grammar.ignored)
-    for body in bodies:
-        for reference in references(body):
+    ignored = (name for part in grammar.ignored for name in references(part))
+    for used in (*(rule.references for rule in grammar.rules.values()), ignored):
+        for reference in used:
             if reference.name not in grammar.rules:
                 near = difflib.get_close_matches(reference.name, known, n=1)
                 hint = f"Did you mean {near[0]!r}?" if near else None
@@ -77,11 +77,11 @@ def _terminals(grammar: Grammar) -> tuple[set[str], list[GrammarProblem]]:
     found, circular = [], set[str]()
     terminals = {name: rule for name, rule in grammar.rules.items() if rule.is_terminal}
     for rule in terminals.values():
-        for reference in references(rule.body):
+        for reference in rule.references:
             if reference.name in grammar.rules and reference.name not in terminals:
                 message = f"the terminal {rule.name!r} uses the rule {reference.name!r}; terminals hold terminals only"
                 found.append(grammar.source.problem(reference.offset, message))
-    graph = {name: {r.name for r in references(rule.body)} & terminals.keys() for name, rule in terminals.items()}
+    graph = {name: {r.name for r in rule.references} & terminals.keys() for name, rule in terminals.items()}
     for component in components(graph):
         first = component[0]
         if len(component) > 1 or first in graph[first]:
@@ -97,15 +97,14 @@ def _unproductive(grammar: Grammar, reached: set[str], circular: set[str]) -> li
     """Rules that no text satisfies. What another problem speaks of (undefined rules, circular terminals) counts as
     fine, so that nothing is said twice."""
     rules = grammar.rules
-    bodies = [rule.body for rule in rules.values()]
-    good = circular | {name.name for body in bodies for name in references(body)} - rules.keys()
+    good = circular | {name.name for rule in rules.values() for name in rule.references} - rules.keys()
     while True:
         more = {name for name in rules if name not in good and _holds_text(rules[name].body, good)}
         if not more:
             break
         good |= more
     bad = [name for name in rules if name not in good and name in reached]
-    graph = {name: {r.name for r in references(rules[name].body)} - good for name in bad}
+    graph = {name: {r.name for r in rules[name].references} - good for name in bad}
     found = []
     for component in components(graph):
         for name in component:

@@ -17,6 +17,7 @@ from .grammar_source import Failure, Reader, Source, code_point
 _NAME = re.compile(r"[A-Za-z0-9_-]+")
 _RULE = re.compile(r"[A-Za-z0-9_-]+[ \t]*::=")
 _RULE_LINE = re.compile(r"(?m)^[ \t]*[A-Za-z0-9_-]+[ \t]*::=")
+_PLAIN_TEXT = re.compile(r'"([^"\\\n]*)"')  # without escapes
 _NUMBER = re.compile(r"[0-9]+")
 _DIGITS = {"x": 2, "u": 4, "U": 8}
 _HEX = {letter: re.compile(rf"[0-9a-fA-F]{{{n}}}") for letter, n in _DIGITS.items()}
@@ -64,7 +65,9 @@ class _GbnfReader(Reader):
 
     def _sequence(self) -> Part:
         parts: list[Part] = []
-        while not self.is_at_end and self.text[self.at] not in "|)" and not _RULE.match(self.text, self.at):
+        while not self.is_at_end and (first := self.text[self.at]) not in "|)":
+            if first not in '"[(' and _RULE.match(self.text, self.at):
+                break
             part = self._atom()
             while (repeated := self._repetition(part)) is not None:
                 part = repeated
@@ -97,6 +100,10 @@ class _GbnfReader(Reader):
         return Named(name.group(), begin)
 
     def _literal(self, begin: int) -> Part:
+        plain = self.match(_PLAIN_TEXT)
+        if plain is not None:
+            self.skip()
+            return Leaf(lit(plain.group(1).encode()), begin)
         self.at += 1
         characters = []
         while not self.sees('"'):
@@ -152,11 +159,12 @@ class _GbnfReader(Reader):
 
     def _repetition(self, part: Part) -> Part | None:
         begin = self.at
-        for sign, lo, hi in (("*", 0, None), ("+", 1, None), ("?", 0, 1)):
-            if self.take(sign):
-                return Repeated(part, lo, hi)
-        if not self.take("{"):
+        sign = self.text[begin : begin + 1]
+        if not sign or sign not in "*+?{":
             return None
+        self.take(sign)
+        if sign != "{":
+            return Repeated(part, int(sign == "+"), 1 if sign == "?" else None)
         low = self._number()
         high = low
         if self.take(","):

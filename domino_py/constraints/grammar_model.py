@@ -80,6 +80,14 @@ class RuleDef:
     is_terminal: bool = False
     parameters: tuple[str, ...] = ()
     is_imported: bool = False
+    _named: tuple[Part, tuple[Named, ...]] | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def references(self) -> tuple[Named, ...]:
+        """All names of rules in the body, in the order of the text."""
+        if self._named is None or self._named[0] is not self.body:
+            self._named = self.body, tuple(references(self.body))
+        return self._named[1]
 
 
 @dataclass(slots=True)
@@ -94,6 +102,8 @@ class Grammar:
 
 def children(part: Part) -> tuple[Part, ...]:
     """The parts inside a part."""
+    if isinstance(part, Leaf):
+        return ()
     if isinstance(part, Sequence | Choice):
         return part.parts
     if isinstance(part, Repeated):
@@ -112,4 +122,5 @@ def references(part: Part) -> Iterator[Named]:
         here = work.pop()
         if isinstance(here, Named):
             yield here
-        work += reversed(children(here))
+        if inner := children(here):
+            work += inner[::-1]
