@@ -6,13 +6,15 @@ every decided position are those of passes of one token, within 2e-4; after ever
 one that has read the same tokens; the cache is as long as what was accepted.
 
 Every group of texts that is done is a line of the file; a run goes on behind those that it finds there, and stops after
-`--seconds`. The summary covers the whole file; the exit code is 1 if anything differs.
+`--seconds`. With `--bfloat16` the model rounds, near-ties are decided again (`exact=True`) and only the tokens must be
+the same; a file of its own. The summary covers the whole file; the exit code is 1 if anything differs.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 import sys
 import time
 from collections.abc import Iterator
@@ -48,13 +50,15 @@ FREE = Workload(
 )
 
 
-def compare(setting: Setting, requests: list[RowRequest], speculate: Any, law: dict[str, Any]) -> dict[str, Any]:
+def compare(
+    setting: Setting, requests: list[RowRequest], speculate: Any, law: dict[str, Any], exact: bool
+) -> dict[str, Any]:
     """Decode with and without drafts; the line for the file."""
     plain, drafted = Watch(), Watch()
     with watching(plain, thorough=False):
-        off = decode(setting.model, setting.vocabulary, requests, DecodeOptions(speculate=False, **law))
+        off = decode(setting.model, setting.vocabulary, requests, DecodeOptions(speculate=False, exact=exact, **law))
     with watching(drafted, thorough=True):
-        on = decode(setting.model, setting.vocabulary, requests, DecodeOptions(speculate=speculate, **law))
+        on = decode(setting.model, setting.vocabulary, requests, DecodeOptions(speculate=speculate, exact=exact, **law))
     different = sum(a.token_ids != b.token_ids for a, b in zip(off, on, strict=True))
     shared = plain.scores.keys() & drafted.scores.keys()
     furthest = max((float(np.abs(plain.scores[k] - drafted.scores[k]).max()) for k in shared), default=0.0)
@@ -67,6 +71,7 @@ def compare(setting: Setting, requests: list[RowRequest], speculate: Any, law: d
         "caches": drafted.n_caches,
         "drafted": sum(sum(one.statistics.drafted.values()) for one in on),
         "accepted": sum(sum(one.statistics.accepted.values()) for one in on),
+        "redecided": sum(one.statistics.n_redecided for one in on),
         "wrong": drafted.wrong,
     }
 
@@ -102,11 +107,12 @@ def main() -> int:
     parser.add_argument("--tokens", type=int, default=60, help="longest text (default 60)")
     parser.add_argument("--seconds", type=float, default=240.0, help="stop after so long (default 240)")
     parser.add_argument("--part", default="0/1", help="K/N: every N-th group only, from the K-th on; a file each")
+    parser.add_argument("--bfloat16", action="store_true", help="in low precision, with exact=True")
     chosen = parser.parse_args()
     started = time.perf_counter()
     done = [json.loads(line) for line in chosen.out.read_text().splitlines()] if chosen.out.exists() else []
     part, n_parts = (int(word) for word in chosen.part.split("/"))
-    setting = Setting.of(*load_packaged(chosen.model))
+    setting = Setting.of(*load_packaged(chosen.model, dtype="bfloat16" if chosen.bfloat16 else "float32"))
     behind = {line["group"] for line in done}
     n_texts = 0
     with chosen.out.open("a") as out:
@@ -117,12 +123,14 @@ def main() -> int:
             if number in behind or number % n_parts != part:
                 continue
             line = {"group": number, "model": chosen.model, "sampled": bool(law)}
-            line |= compare(setting, requests, speculate, law)
+            line |= compare(setting, requests, speculate, law, chosen.bfloat16)
             out.write(json.dumps(line) + "\n")
             out.flush()
             done.append(line)
-    bad = [line for line in done if line["different"] or line["wrong"] or (line["logits"] or 0.0) > BOUND]
-    total = {name: sum(line[name] for line in done) for name in ("n", "tokens", "drafted", "accepted", "different")}
+    bound = math.inf if chosen.bfloat16 else BOUND
+    bad = [line for line in done if line["different"] or line["wrong"] or (line["logits"] or 0.0) > bound]
+    counted = ("n", "tokens", "drafted", "accepted", "redecided", "different")
+    total = {name: sum(line.get(name, 0) for line in done) for name in counted}
     checks = {name: sum(line[name] for line in done) for name in ("matchers", "caches")}
     furthest = max((line["logits"] or 0.0 for line in done), default=0.0)
     console = Console(width=200)
