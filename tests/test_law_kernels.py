@@ -13,7 +13,7 @@ from tests.test_kernels import engine_for, texts
 from tokenizer_align import kernels as k
 from tokenizer_align.canonical.constraint_walks import ConstraintWalks
 from tokenizer_align.canonical.path_kernels import take_followers
-from tokenizer_align.canonical.signature_paths import settle
+from tokenizer_align.canonical.fate_kernels import settle
 from tokenizer_align.engine import Engine, Heads
 from tokenizer_align.expressions import Expr
 

@@ -20,7 +20,7 @@ from ..completion import shortest_of_automaton
 from ..engine import Heads
 from ..markers import MARKER_BYTE
 from .constraint_walks import ConstraintWalks, Groups, ids_of, set_bits
-from .signature_paths import settle
+from .fate_kernels import settle
 from .token_paths import Ids, Row, TokenPaths
 
 MAX_NODES = 3000  # (heads, state, token) visited to decide one token
@@ -125,7 +125,7 @@ class Search:
         self.may_end, self.may_force = may_end, may_force
         self.sees_end = may_end or bool(live_below)
         self.ends = [bool(cuts & live_below) for cuts in paths.cuts] if live_below else paths.ends
-        self._may_end_at = np.array(self.ends, np.bool_)
+        self.may_end_at = np.array(self.ends, np.bool_)
         self.overflows = 0
         self.searches = 0
         self.n_tests = 0  # pairs of tokens looked at by searches
@@ -251,7 +251,7 @@ class Search:
             return np.array([known[pair] for pair in pairs], np.bool_)
         settled = np.zeros(len(ends), np.bool_)
         settle(
-            group, p, groups.live, groups.complete, self.paths.cuts_of, self._may_end_at, self.sees_end,
+            group, p, groups.live, groups.complete, self.paths.cuts_of, self.may_end_at, self.sees_end,
             bool(self.walks.engine.reserved), settled,
         )  # fmt: skip
         return settled

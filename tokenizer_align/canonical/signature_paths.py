@@ -98,23 +98,3 @@ def list_ends(signature: Any, begins: Any, ends: Any, out: Any) -> None:
             out[n, 2] = ends[at, 1]
             n += 1
 
-
-@njit(cache=True, nogil=True)
-def settle(
-    group: Any, states: Any, live: Any, complete: Any, cuts: Any, ends: Any, may_end: bool, marked: bool, out: Any
-) -> None:
-    """For ways to read tokens, each with its group of heads (-1: none) and state of P: whether a boundary may surely
-    lie behind it, or the text end; out: bool[n], False before.
-
-    live: uint64[n_groups, 4]; complete: bool[n_groups]; cuts: uint64[n_states, 4]; ends: bool[n_states]; may_end:
-    whether `complete` counts; marked: whether byte 255 is a marker, in front of which the text's tokens end.
-    """
-    for i in range(group.shape[0]):
-        g, p = group[i], states[i]
-        if g < 0:
-            continue
-        common = np.uint64(0)
-        for word in range(4):
-            common |= live[g, word] & cuts[p, word]
-        marker = marked and live[g, 3] >> np.uint64(63) != np.uint64(0)
-        out[i] = common != 0 or (ends[p] and (marker or (may_end and complete[g])))

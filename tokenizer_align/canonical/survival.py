@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 
 import numpy as np
 import numpy.typing as npt
 
 from ..engine import Engine, Heads
-from .constraint_walks import ConstraintWalks, Groups, set_bits
+from .constraint_walks import ConstraintWalks
+from .fates import Fates
 from .search import MAX_PLACE_BYTES, PairsLike, Search
 from .token_paths import Ids, Row, States, TokenPaths
 from .witnesses import Witnesses
@@ -41,8 +42,12 @@ class Survival:
         self._above: dict[int, Search] = {}  # the same where the bytes that may come below the top frame are known
         self.witnesses = Witnesses(self.walks, self.paths, self.pairs)
         self._shallow: dict[tuple[Search, Heads, int], dict[int, int]] = {}
+        self._fates = self._make_fates()
         self._kept: dict[tuple[Heads, States], tuple[Row, Row, int]] = {}
         self._old_kept: dict[tuple[Heads, States], tuple[Row, Row, int]] = {}
+
+    def _make_fates(self) -> Fates:
+        return Fates(self.full, self.survivors, self._fates_under_any_stack, self._shared_key, self.may_force)
 
     def age(self) -> None:
         """The engine's budget for what is kept is filled: rows that are not asked for until it is filled again go."""
@@ -87,40 +92,15 @@ class Survival:
         """The rows, and how many bytes the search may have read to see that some token survives (0: none)."""
         place = self.full.place(self.engine.clamped(heads))
         easy, hard = place.look(self.walks, self.paths)
-        kept = np.zeros(len(easy), np.uint32), np.zeros(len(easy), np.uint32)
+        kept = np.zeros((2, len(easy)), np.uint32)
         for p in states:
             for bit, row in enumerate(self.paths.rows(p)):
-                kept[bit][:] |= row & easy
+                kept[bit] |= row & easy
         n_tokens = 0
         if len(hard):
             groups = place.hard_groups(self.walks) if place.heads == heads else self.walks.groups(heads, hard)
-            ends = np.concatenate([self.paths.ends_of_all(p, hard) for p in states])
-            ends = ends[groups.group[ends[:, 0]] >= 0]
-            alive = self.full.settled_rows(groups, ends)
-            n_tokens = self._decide(groups, hard, ends, alive)
-            for bit in (0, 1):
-                set_bits(kept[bit], hard[ends[alive & (ends[:, 1] == bit), 0]])
-        return *kept, (n_tokens + 1) * self.engine.longest_token + 1 if n_tokens else 0
-
-    def _decide(self, groups: Groups, hard: Ids, ends: npt.NDArray[np.int32], alive: npt.NDArray[np.bool_]) -> int:
-        """Decide the rows of `ends` that are not known to be alive; those of one group and state together. Returns how
-        many tokens were read behind one, at most."""
-        open_rows = np.flatnonzero(~alive)
-        if not len(open_rows):
-            return 0
-        _, state = np.unique(ends[open_rows, 2], return_inverse=True)
-        together = groups.group[ends[open_rows, 0]].astype(np.int64) * (int(state.max()) + 1) + state
-        if together.max() < 2**15:
-            together = together.astype(np.int16)  # sorted by digits
-        order = np.argsort(together, kind="stable")
-        firsts = np.flatnonzero(np.diff(together[order])) + 1
-        most = 0
-        for rows in np.split(open_rows[order], firsts):
-            g, p = int(groups.group[ends[rows[0], 0]]), int(ends[rows[0], 2])
-            found = self.survivors(groups.heads[g], p, hard[ends[rows, 0]])
-            alive[rows] = found > 0
-            most = max(most, int(found.max()))
-        return most
+            n_tokens = self._fates.keep(states, hard, groups, kept)
+        return kept[0], kept[1], (n_tokens + 1) * self.engine.longest_token + 1 if n_tokens else 0
 
     # --- single tokens --------------------------------------------------------------------------------------------
 
@@ -196,6 +176,16 @@ class Survival:
             found = found or self.full.survives(heads, p, token)
             fates[p, token] = found
         return found
+
+    def _shared_key(self, heads: Heads) -> Hashable | None:
+        """What all heads have in common for which survival under any stack is decided alike; None where it is not."""
+        shallow = self.walks.cut_off(heads)
+        if shallow is None:
+            return None
+        return shallow, self.walks.bytes_below(heads[0][1]) if len(heads) == 1 else 0
+
+    def _fates_under_any_stack(self, heads: Heads, p: int, tokens: Ids) -> npt.NDArray[np.int32]:
+        return np.array([self._fate_under_any_stack(heads, p, token) for token in tokens.tolist()], np.int32)
 
     def _fate_under_any_stack(self, heads: Heads, p: int, token: int) -> int:
         shallow = self.walks.cut_off(heads)

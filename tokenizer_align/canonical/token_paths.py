@@ -155,6 +155,11 @@ class TokenPaths:
         """int32[n, 3]: (index into tokens, bit, state) for each way to read each token."""
         return self._by_signature.ends(p, tokens)
 
+    def arcs(self, p: int) -> tuple[Ids, Ids, Ids]:
+        """(signature of each token, where the arcs of each signature from a state begin, the arcs): see
+        `SignaturePaths.arcs`."""
+        return (self._by_signature.of_token, *self._by_signature.arcs(p))
+
     def read_all(self, states: States, tokens: Ids) -> npt.NDArray[np.int32]:
         """int32[n, 2]: (index into tokens, state) for the states that `read` gives after each token's bytes."""
         automaton, starts = self.pre_tokens, np.array(states, np.int32)

@@ -72,6 +72,7 @@ class UnigramSurvival(Survival):
         super().drop()
         endings: Any = self.endings
         self.full = UnigramSearch(self.walks, self.paths, endings, True, self.may_force)
+        self._fates = self._make_fates()
         no_witnesses: Any = _NoWitnesses()
         self.witnesses = no_witnesses
 
@@ -90,6 +91,9 @@ class UnigramSurvival(Survival):
             place.fates.clear()
             place.via.clear()
         return self._fate(heads, p, ending)
+
+    def _shared_key(self, heads: Heads) -> None:
+        return None
 
     def _fate_under_any_stack(self, heads: Heads, p: int, token: int) -> int:
         return 0  # endings are too many to be shared: where frames below are left out, numbers are searched for long

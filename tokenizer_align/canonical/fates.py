@@ -1,0 +1,131 @@
+"""Deciding many tokens of a place at once: what is settled or was found before in one pass, the rest in lots.
+
+A lot is the tokens that lead to the same heads and state of P. What is found of a small lot is remembered by (heads,
+state, token), since places of one constraint lead to the same heads again and again, and, where the frames below the
+top one do not matter, by the top one and the bytes that may come behind it; large lots are decided anew, which takes a
+look at a few rows of pairs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+
+import numpy as np
+import numpy.typing as npt
+
+from ..engine import Heads
+from .constraint_walks import Groups
+from .fate_kernels import enter, gather, keep_alive, move, sort_out
+from .search import Search
+from .token_paths import Ids, States
+
+MAX_LOT = 64  # tokens of a lot that is remembered
+MAX_FATES = 1 << 18
+MAX_HEADS = 1 << 16
+
+FEW = 4  # so many are first decided under any stack
+# Of (heads, state of P, tokens): int32[n], how many tokens were read behind each to see that it survives, 0: it does not.
+Decide = Callable[[Heads, int, Ids], npt.NDArray[np.int32]]
+
+
+class Fates:
+    """What is known of tokens at places of one engine.
+
+    `decide` says it in full; `decide_shared` without the frames below the top one, where 0 settles nothing: for heads
+    to which `shared_key` gives a key, all of a key alike.
+    """
+
+    def __init__(
+        self,
+        search: Search,
+        decide: Decide,
+        decide_shared: Decide,
+        shared_key: Callable[[Heads], Hashable | None],
+        may_force: bool,
+    ) -> None:
+        self._search, self._may_force = search, may_force
+        self._decide, self._decide_shared, self._shared_key = decide, decide_shared, shared_key
+        self._n_states = len(search.paths.cuts)
+        self._open = np.zeros((1024, 4), np.int32)
+        self.forget()
+
+    def forget(self) -> None:
+        """Drop everything."""
+        self._numbers: dict[Hashable, int] = {}
+        self._nodes: dict[Heads, tuple[int, int]] = {}
+        self._keys, self._values = np.full(1 << 10, -1, np.int64), np.zeros(1 << 10, np.int32)
+        self._n = 0
+
+    def keep(self, states: States, tokens: Ids, groups: Groups, kept: npt.NDArray[np.uint32]) -> int:
+        """Set the tokens that survive, read from any of some states of P, in kept: uint32[2, n_words], by the bit
+        before them. Returns the most tokens that were read to see that one does."""
+        if len(self._nodes) + len(groups.heads) > MAX_HEADS:
+            self.forget()
+        nodes = np.array([self._nodes_of(heads) for heads in groups.heads], np.int64).reshape(-1, 2).T
+        n_open, most = self._sort_out(states, tokens, groups, nodes, kept)
+        if not n_open:
+            return most
+        rows = self._open[:n_open]
+        order, firsts = np.empty(n_open, np.int64), np.empty(n_open + 1, np.int64)
+        n_lots = gather(rows, self._n_states, order, firsts)
+        rows = rows[order]
+        fates, shared = np.zeros(n_open, np.int32), np.full(n_open, -1, np.int32)
+        remembered = np.full(n_open, -1, np.int32)
+        bounds = firsts[: n_lots + 1].tolist()
+        for lot, (g, p) in enumerate(rows[firsts[:n_lots], 1:3].tolist()):
+            part = slice(bounds[lot], bounds[lot + 1])
+            heads, some = groups.heads[g], rows[part, 0]
+            if len(some) <= FEW and nodes[1, g] >= 0:
+                found = shared[part] = self._decide_shared(heads, p, some)
+                if not found.all():
+                    found = np.where(found > 0, found, self._decide(heads, p, some))
+            else:
+                found = self._decide(heads, p, some)
+            fates[part] = found
+            if len(some) <= MAX_LOT:
+                remembered[part] = found
+        self._remember(rows, remembered, nodes[0])
+        self._remember(rows, shared, nodes[1])
+        return max(most, int(keep_alive(rows, fates, kept)))
+
+    def _sort_out(
+        self, states: States, tokens: Ids, groups: Groups, nodes: npt.NDArray[np.int64], kept: npt.NDArray[np.uint32]
+    ) -> tuple[int, int]:
+        search = self._search
+        while True:
+            n_open = most = 0
+            for p in states:
+                n_open, seen = sort_out(
+                    tokens, groups.group, *search.paths.arcs(p), groups.live, groups.complete, search.paths.cuts_of,
+                    search.may_end_at, search.sees_end, bool(search.walks.engine.reserved), not self._may_force,
+                    nodes[0], nodes[1], self._keys, self._values, kept, n_open, self._open,
+                )  # fmt: skip
+                most = max(most, seen)
+            if n_open <= len(self._open):
+                return n_open, most
+            self._open = np.zeros((2 * n_open, 4), np.int32)
+
+    def _nodes_of(self, heads: Heads) -> tuple[int, int]:
+        """Numbers, times the number of states, of heads and of what is shared of them (-1: nothing)."""
+        found = self._nodes.get(heads)
+        if found is None:
+            numbers, n_states = self._numbers, self._n_states
+            own, key = numbers.setdefault(heads, len(numbers)), self._shared_key(heads)
+            shared = -1 if key is None else n_states * numbers.setdefault((key, "shared"), len(numbers))
+            found = self._nodes[heads] = n_states * own, shared
+        return found
+
+    def _remember(
+        self, rows: npt.NDArray[np.int32], fates: npt.NDArray[np.int32], nodes: npt.NDArray[np.int64]
+    ) -> None:
+        if self._n + len(rows) > MAX_FATES:
+            self._keys[:], self._n = -1, 0
+        n_slots = len(self._keys)
+        while 2 * (self._n + len(rows)) > n_slots:
+            n_slots *= 2
+        if n_slots > len(self._keys):
+            keys, values = np.full(n_slots, -1, np.int64), np.zeros(n_slots, np.int32)
+            move(self._keys, self._values, keys, values)
+            self._keys, self._values = keys, values
+        self._n += int(enter(rows, fates, nodes, self._keys, self._values))
+
