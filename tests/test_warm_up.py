@@ -5,7 +5,9 @@ from __future__ import annotations
 from numba.core.dispatcher import Dispatcher
 
 import domino_py as domino
+from tests.reference.tiny_bpe import tiny_bpe
 from tokenizer_align import kernels
+from tokenizer_align.canonical import bpe_kernels, fate_kernels, path_kernels, signature_paths
 from tokenizer_align.compiled import compile_expression
 from tokenizer_align.vocabulary import Vocabulary
 from tokenizer_align.warm_up import warm_up
@@ -13,8 +15,16 @@ from tokenizer_align.warm_up import warm_up
 VOCABULARY = Vocabulary.from_bytes([*(bytes([b]) for b in range(256)), b'":', b"true", None], [258])
 
 
+MODULES = (kernels, bpe_kernels, fate_kernels, path_kernels, signature_paths)
+
+
 def compiled_kernels() -> dict[str, int]:
-    found = {name: value for name, value in vars(kernels).items() if isinstance(value, Dispatcher)}
+    found = {
+        f"{module.__name__}.{name}": value
+        for module in MODULES
+        for name, value in vars(module).items()
+        if isinstance(value, Dispatcher)
+    }
     return {name: len(kernel.signatures) for name, kernel in found.items()}
 
 
@@ -35,4 +45,19 @@ def test_a_real_constraint_compiles_no_kernel_that_warming_up_left_out() -> None
             matcher.determined_bytes()
             matcher.advance(matcher.shortest_completion()[0])
         assert matcher.mask_within(5).any()
+    assert compiled_kernels() == before
+
+
+def test_nor_does_one_under_the_laws_of_tokenization() -> None:
+    vocabulary = Vocabulary.from_tokenizer(tiny_bpe("gpt2", 300), cache=None)
+    warm_up()
+    before = compiled_kernels()
+    schema = {"type": "object", "properties": {"ab": {"type": "string", "maxLength": 5}}, "required": ["ab"]}
+    for constraint in (domino.json_schema(schema), domino.json(), domino.regex("[a-z]{2,9}|1+")):
+        for law in ("aligned", "canonical"):
+            matcher = compile_expression(constraint.expression, vocabulary, law).matcher()
+            while not matcher.is_complete() and matcher.n_tokens < 20:
+                matcher.mask()
+                matcher.advance(matcher.compiled.plan(matcher.configuration)[0])
+            assert matcher.mask_within(5).any()
     assert compiled_kernels() == before

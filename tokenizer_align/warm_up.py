@@ -18,7 +18,9 @@ from .canonical.laws import AlignedCompiled, CanonicalCompiled
 from .canonical.rules import TokenizationRules
 from .compiled import Compiled
 from .engine import Engine
-from .expressions import both, byte_set, lit, neg, repeat, seq, star
+from .expressions import Expr, both, byte_set, lit, neg, repeat, seq, star
+from .member_spec import Member, MemberSpec
+from .members import start_members
 from .vocabulary import Vocabulary
 
 _logger = logging.getLogger(__name__)
@@ -72,9 +74,10 @@ def _run_all() -> None:
     compiled = Compiled(text, vocabulary, engine=engine)
     compiled.fill([compiled.matcher()], np.zeros((1, compiled.n_words), np.uint32))
     _run(compiled)
-    for law in (AlignedCompiled, CanonicalCompiled):
-        _run(law(text, vocabulary, engine, survival_for(engine)))
     letters = byte_set(range(48, 123))
+    for law in (AlignedCompiled, CanonicalCompiled):
+        for expr in (text, _an_object(letters), seq(lit(b'{"'), repeat(letters, 1, 9), lit(b'"}'))):
+            _run(law(expr, vocabulary, engine, survival_for(engine)))
     for expr in (
         seq(lit(b"{"), repeat(letters, 1, 2), lit(b"}")),
         seq(lit(b"{"), both(seq(star(letters), lit(b'"')), neg(lit(b'ab"')))),
@@ -83,6 +86,14 @@ def _run_all() -> None:
         matcher = Compiled(expr, vocabulary, engine=engine).matcher()
         matcher.advance(ord("{"))
         matcher.mask()
+
+
+def _an_object(letters: Expr) -> Expr:
+    """An object with a declared key, and any others."""
+    key = both(seq(lit(b'"'), star(letters), lit(b'"')), neg(lit(b'"ab"')))
+    rest = seq(lit(b":"), repeat(letters, 1, 3))
+    members = (Member(b'"ab"', rest, False),)
+    return seq(lit(b"{"), start_members(MemberSpec(members, lit(b","), lit(b"}"), key, rest, 1, None, True)))
 
 
 def _run(compiled: Compiled) -> None:

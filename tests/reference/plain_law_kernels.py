@@ -53,3 +53,33 @@ def end_groups(
         live = plain.live_bytes(tables, tuple(after))
         found.append((frozenset(after), live, (k.ACCEPT, -1) in after) if after else None)
     return found
+
+
+def narrow_keys(tables: Tables, code: int, texts: Sequence[bytes | None]) -> set[int]:
+    """The tokens that read the beginning of a declared key from a place in an object's keys, and those that read on
+    behind a whole one, or behind what no key that may still come begins with."""
+    index, start = (code - k.KEY_BASE) >> k.KEY_SHIFT, (code - k.KEY_BASE) & ((1 << k.KEY_SHIFT) - 1)
+    root, bits, n_words, extra = tables.instances.row(index).tolist()[:4]
+    allowed = sum(int(tables.key_bits.array[bits + i]) << (64 * i) for i in range(n_words))
+    found = set()
+    for token, text in enumerate(texts):
+        node, goes_on = root + start, True
+        for byte in text or b"":
+            node = int(tables.key_child.array[node])
+            while node >= 0 and tables.key_byte.array[node] != byte:
+                node = int(tables.key_sibling.array[node])
+            if node < 0:
+                break
+            is_open = allowed & ((1 << int(tables.key_hi.array[node])) - (1 << int(tables.key_lo.array[node])))
+            goes_on = bool(is_open or (extra and tables.key_extra.array[node] >= 0)) and tables.key_ends.array[node] < 0
+            if not goes_on:
+                break
+        if text and node >= 0:
+            found.add(token)
+    return found
+
+
+def below_keys(tables: Tables, code: int, stack: int) -> set[plain.Head]:
+    """The closed heads behind an undeclared key."""
+    _, _, _, _, after, _, n_keys, _ = tables.instances.row((code - k.KEY_BASE) >> k.KEY_SHIFT).tolist()
+    return set(plain.close_heads(tables, [(after + n_keys, stack)]))

@@ -23,6 +23,7 @@ from ..engine import Engine, Heads
 from .token_paths import Ids, TokenPaths
 
 MAX_STACKS = 1 << 14
+MAX_LOOKED_AT = 64
 MIN_COUNTED = 256  # fewer tokens are run one by one
 
 
@@ -53,6 +54,10 @@ class ConstraintWalks:
         self._in_frame: dict[int, Ids] = {}  # state -> narrow tokens that end in its frame
         self._live_below: dict[int, int] = {}  # by stack
         self._slacks: dict[int, int] = {}
+        self._cuts_within: dict[int, bool] = {}  # by the top frame's code
+        self._may_precede_cut = 0  # bytes before which P has a boundary in some state
+        for cuts, weak_cuts in zip(paths.cuts, paths.weak_cuts, strict=True):
+            self._may_precede_cut |= cuts | weak_cuts
         self._room = _Room(256)
 
     def narrow_tokens(self, heads: Heads) -> Ids:
@@ -164,6 +169,33 @@ class ConstraintWalks:
             self._live_below[stack] = found
         return found
 
+    def may_cut_within(self, heads: Heads) -> bool:
+        """Whether a boundary may come before the top frames have ended, as far as a short look shows; not so inside
+        a character."""
+        return any(self._may_cut_within(code) for code, _ in heads)
+
+    def _may_cut_within(self, code: int) -> bool:
+        found = self._cuts_within.get(code)
+        if found is None:
+            with self.engine.lock:
+                found = self._cuts_within[code] = self._look_for_cuts(code)
+        return found
+
+    def _look_for_cuts(self, code: int) -> bool:
+        start: Heads = ((code, -1),)
+        seen, work = {start}, [start]
+        for here in work:
+            live = self.engine.live_bytes(here)
+            if live & self._may_precede_cut or len(seen) > MAX_LOOKED_AT:
+                return True
+            for byte in range(256):
+                if live >> byte & 1:
+                    after = self.engine.run_plain(here, BYTE_TEXTS[byte])
+                    if after and after not in seen:
+                        seen.add(after)
+                        work.append(after)
+        return False
+
     def _walk(self, node: int, heads: Heads) -> Ids:
         engine = self.engine
         while True:
@@ -259,6 +291,9 @@ class ConstraintWalks:
             if stack < 0 or not 0 < code < k.LIT_BASE or tables.state_kind.array[code] != k.ROW:
                 return None
         return tuple(sorted((code, -1) for code, _ in heads))
+
+
+BYTE_TEXTS = [np.array([byte], np.uint8) for byte in range(256)]
 
 
 class _Room:

@@ -156,9 +156,11 @@ def enter(rows: Any, fates: Any, nodes: Any, keys: Any, values: Any) -> Any:
 
 
 @njit(cache=True, nogil=True)
-def move(old_keys: Any, old_values: Any, keys: Any, values: Any) -> None:
-    """Enter what one table holds into another one, which is empty and larger."""
+def table_with(n_slots: Any, old_keys: Any, old_values: Any) -> Any:
+    """A table of n slots, a power of two, that holds what a smaller one does."""
+    keys, values = np.full(n_slots, -1, np.int64), np.zeros(n_slots, np.int32)
     for i in range(old_keys.shape[0]):
         if old_keys[i] != -1:
             slot = _slot(keys, old_keys[i])
             keys[slot], values[slot] = old_keys[i], old_values[i]
+    return keys, values

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from ..engine import Heads
 from .constraint_walks import Groups
-from .fate_kernels import enter, gather, keep_alive, move, sort_out
+from .fate_kernels import enter, gather, keep_alive, sort_out, table_with
 from .search import Search
 from .token_paths import Ids, States
 
@@ -24,7 +24,7 @@ MAX_FATES = 1 << 18
 MAX_HEADS = 1 << 16
 
 FEW = 4  # so many are first decided under any stack
-# Of (heads, state of P, tokens): int32[n], how many tokens were read behind each to see that it survives, 0: it does not.
+# Of (heads, state of P, tokens): int32[n], how many tokens were read behind each to see it survive, 0: it does not.
 Decide = Callable[[Heads, int, Ids], npt.NDArray[np.int32]]
 
 
@@ -53,7 +53,7 @@ class Fates:
         """Drop everything."""
         self._numbers: dict[Hashable, int] = {}
         self._nodes: dict[Heads, tuple[int, int]] = {}
-        self._keys, self._values = np.full(1 << 10, -1, np.int64), np.zeros(1 << 10, np.int32)
+        self._keys, self._values = table_with(1 << 10, np.empty(0, np.int64), np.empty(0, np.int32))
         self._n = 0
 
     def keep(self, states: States, tokens: Ids, groups: Groups, kept: npt.NDArray[np.uint32]) -> int:
@@ -124,8 +124,5 @@ class Fates:
         while 2 * (self._n + len(rows)) > n_slots:
             n_slots *= 2
         if n_slots > len(self._keys):
-            keys, values = np.full(n_slots, -1, np.int64), np.zeros(n_slots, np.int32)
-            move(self._keys, self._values, keys, values)
-            self._keys, self._values = keys, values
+            self._keys, self._values = table_with(n_slots, self._keys, self._values)
         self._n += int(enter(rows, fates, nodes, self._keys, self._values))
-

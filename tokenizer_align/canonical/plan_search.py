@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 from ..completion import shortest_text
 from ..engine import Heads
 from ..errors import TooComplex
-from .search import BYTE_TEXTS, bytes_in
+from .constraint_walks import BYTE_TEXTS
+from .search import bytes_in
 
 if TYPE_CHECKING:
     from .lawful import LawConfiguration, LawfulCompiled

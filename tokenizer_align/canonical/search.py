@@ -19,7 +19,7 @@ from .. import kernels as k
 from ..completion import shortest_of_automaton
 from ..engine import Heads
 from ..markers import MARKER_BYTE
-from .constraint_walks import ConstraintWalks, Groups, ids_of, set_bits
+from .constraint_walks import BYTE_TEXTS, ConstraintWalks, Groups, ids_of, set_bits
 from .fate_kernels import settle
 from .token_paths import Ids, Row, TokenPaths
 
@@ -368,9 +368,6 @@ class Search:
         if len(memo) >= MAX_MEMO:
             memo.clear()
         memo[key] = value
-
-
-BYTE_TEXTS = [np.array([byte], np.uint8) for byte in range(256)]
 
 
 def bytes_in(mask: int) -> list[int]:

@@ -97,4 +97,3 @@ def list_ends(signature: Any, begins: Any, ends: Any, out: Any) -> None:
             out[n, 1] = ends[at, 0]
             out[n, 2] = ends[at, 1]
             n += 1
-

@@ -144,7 +144,8 @@ class Survival:
         return alive
 
     def _shallow_searches(self, heads: Heads) -> Iterator[Search]:
-        yield self.shallow
+        if self.walks.may_cut_within(heads):
+            yield self.shallow
         if len(heads) == 1:
             below = self.walks.bytes_below(heads[0][1])
             if below not in self._above:

@@ -1,0 +1,62 @@
+"""Plain-Python twins of `fate_kernels` and `signature_paths`: a dictionary in place of the hash table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Arc = tuple[int, int]  # (bit, state)
+Row = tuple[int, int, int, int]  # (token, group, state, bit)
+
+
+def is_settled(g: int, p: int, live: Any, complete: Any, cuts: Any, ends: Any, may_end: bool, marked: bool) -> bool:
+    """Whether a boundary may surely lie behind a token that leads to group g and state p, or the text end."""
+    marker = marked and bool(live[g, 3] >> np.uint64(63))
+    return bool((live[g] & cuts[p]).any()) or bool(ends[p] and (marker or (may_end and complete[g])))
+
+
+def sort_out(
+    tokens: Sequence[int],
+    group: Sequence[int],
+    arcs: Sequence[Sequence[Arc]],
+    settled: npt.NDArray[np.bool_],
+    fates: dict[tuple[str, int, int, int], int],
+    with_shared: npt.NDArray[np.bool_],
+) -> tuple[set[tuple[int, int]], list[Row], int]:
+    """(tokens that surely survive, by the bit before them; rows of the others; most tokens read to see one survive).
+
+    arcs: of each token; settled: bool[n_groups, n_states]; fates: by ("own" or "shared", group, state, token);
+    with_shared: bool[n_groups], whether a group shares anything.
+    """
+    kept, rows, most = set(), [], 0
+    for token, g in zip(tokens, group, strict=True):
+        for bit, p in arcs[token] if g >= 0 else ():
+            fate = fates.get(("own", g, p, token))
+            if fate is None and with_shared[g]:
+                fate = fates.get(("shared", g, p, token)) or None
+            if settled[g, p]:
+                kept.add((bit, token))
+            elif fate is None:
+                rows.append((token, g, p, bit))
+            elif fate > 0:
+                kept.add((bit, token))
+                most = max(most, fate)
+    return kept, rows, most
+
+
+def fill_rows(of_token: Sequence[int], bits: Sequence[int]) -> tuple[set[int], set[int]]:
+    """The tokens whose signature has bit 0, and those whose signature has bit 1."""
+    found: tuple[set[int], set[int]] = (set(), set())
+    for token, signature in enumerate(of_token):
+        for bit in (0, 1):
+            if bits[signature] >> bit & 1:
+                found[bit].add(token)
+    return found
+
+
+def list_ends(signature: Sequence[int], arcs: Sequence[Sequence[Arc]]) -> list[tuple[int, int, int]]:
+    """Rows (index, bit, state) of each signature's ends."""
+    return [(i, bit, p) for i, one in enumerate(signature) for bit, p in arcs[one]]
