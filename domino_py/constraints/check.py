@@ -88,5 +88,5 @@ def _find_contradictions(constraint: Constraint, compiler: SchemaCompiler) -> li
         return [Problem("", None, "nested too deeply")]
     return [
         Problem(problem.pointer, problem.keyword, problem.message, "warning", "Nothing is ever written there.")
-        for problem in compiler.contradictions.values()
+        for problem in compiler.contradictions.problems()
     ]

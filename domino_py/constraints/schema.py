@@ -168,9 +168,10 @@ def _build(constraint: Constraint) -> tuple[Expr, tuple[Problem, ...]]:
             ignored += found
             compiler = make_compiler(document, constraint, compiler.dropped | dropped_keywords(document, found))
     if not is_possible:
-        found = list(compiler.contradictions.values())[:MAX_SHOWN]
+        found = compiler.contradictions.problems(MAX_SHOWN)
         raise EmptyLanguage("no JSON value satisfies the schema" + (":" if found else ""), found)
     log_misspelt(document, logger)
+    compiler.settle()
     outer = compiler.style.outer
     return seq(outer, compiler.value([""]), outer), (*ignored, *compiler.narrowed)
 
@@ -180,7 +181,9 @@ def _decide(compiler: SchemaCompiler, support: Support) -> bool:
     if support.n_levels > DEEP_LEVELS:
         for pointer in reversed(support.reached):
             node = compiler.value([pointer])
-            if node.kind == K_CALL:  # also where it surely has values: what is above it is built in few steps then
+            if node.memo_productive:
+                continue
+            if node.kind == K_CALL:
                 _ = node.data.body
             is_productive(node)
     if any(compiler.is_risky(pointer) for pointer in support.reached):

@@ -22,6 +22,7 @@ from .json_layout import JsonStyle
 from .json_strings import canonical_text, quoted
 from .schema_claims import ANYTHING, NOTHING, Alternatives, Atom, Claim, Conjunct, fails, is_contradiction, pointer_of
 from .schema_claims import positives as positive_atoms
+from .schema_contradictions import Contradictions
 from .schema_document import Document
 from .schema_dynamic import original
 from .schema_keys import Kind
@@ -59,7 +60,7 @@ class SchemaCompiler(SchemaLogic):
         self.merges_repeats = (
             merges_repeats  # where different items cannot be enforced, repeats will do (Python's sets)
         )
-        self.contradictions: dict[tuple[str, str], Problem] = {}
+        self.contradictions = Contradictions(self)
         self.narrowed: dict[Problem, None] = {}  # valid objects of which not every text is offered
         self.counted: list[tuple[Problem, Expr]] = []  # tracked nodes that need so many values, and what to say if not
         self._nodes: dict[Conjunct, Expr] = {}
@@ -132,7 +133,7 @@ class SchemaCompiler(SchemaLogic):
             return grammar.any_value(self.style)
         body = alt(*(self.conjunct(kind, c) for kind, found in by_type.items() for c in found))
         if body is EMPTY and not any(by_type.values()):
-            self.note_types(key)
+            self.contradictions.note(key, None, None)
         return body
 
     def conjuncts(self, key: Iterable[Atom], kind: str) -> Alternatives:
@@ -164,14 +165,13 @@ class SchemaCompiler(SchemaLogic):
 
     def _build_conjunct(self, kind: str, conjunct: Conjunct) -> Expr:
         atoms = self.in_order(conjunct)
-        n_known = len(self.contradictions)
+        n_known = self.contradictions.n_noted
         if self.listing(atoms):
             result = any_of_values(self.listed(kind, atoms), self.style)
         else:
             result = self.unlisted(kind, atoms)
-        if result is EMPTY and len(self.contradictions) == n_known:
-            said = dict.fromkeys(text for atom in atoms for text in self.said_about(atom, kind))
-            self.note_contradiction(conjunct, None, f"no {kind} satisfies {' and '.join(said)}")
+        if result is EMPTY and self.contradictions.n_noted == n_known:
+            self.contradictions.note(conjunct, None, None, kind)
         return result
 
     def unlisted(self, kind: str, atoms: list[Atom]) -> Expr:
@@ -278,39 +278,12 @@ class SchemaCompiler(SchemaLogic):
 
         return sorted(atoms, key=place)
 
-    def said_about(self, atom: Atom, kind: str) -> list[str]:
-        """The keywords of an atom that bear on a type, for messages; with their values where those are short."""
-        if isinstance(atom, Claim):
-            return [f'not "{atom.keyword}"'] if atom.pointer or atom.detail is None else [f"the key {atom.detail!r}"]
-        found = []
-        for name, value in self.keywords(atom).items():
-            if name in self.own[kind] or name in ("enum", "const") or value == "integer":
-                is_short = isinstance(value, int | Decimal | str) and len(str(value)) <= 40
-                found.append(f'"{name}": {str(value).lower()}' if is_short else f'"{name}"')
-        return found
-
-    def note_contradiction(self, atoms: Iterable[Atom], keyword: str | None, message: str) -> None:
-        """Remember that these exclude each other here; it matters only if the place is needed."""
-        places = list(dict.fromkeys(original(pointer_of(atom)) for atom in self.in_order(atoms))) or [""]
-        if len(places) > 1:
-            message += " (together with " + ", ".join(place or "the root" for place in places[1:]) + ")"
-        self.contradictions.setdefault((places[0], message), Problem(places[0], keyword, message))
-
-    def note_types(self, key: Conjunct) -> None:
-        """Remember that no JSON type is left: which sub-schemas say so by `type`, where that is the reason."""
-        places: dict[str, set[str]] = {}
-        work = [pointer_of(atom) for atom in self.in_order(positive_atoms(key))]
-        for pointer in work:
-            names = self.keywords(pointer).get("type")
-            if names is not None:
-                places[pointer] = {names} if isinstance(names, str) else set(names)
-            work += [child for child in self.all_of(pointer) if child not in work]
-        kinds = [{"number" if name == "integer" else name for name in names} for names in places.values()]
-        if len(places) < 2 or set.intersection(*kinds):
-            self.note_contradiction(key, None, "no value satisfies all of this together")
-            return
-        said = dict.fromkeys(" or ".join(sorted(names)) for names in places.values())
-        self.note_contradiction(places, "type", f"no value is {' and '.join(said)} at once")
+    def settle(self) -> None:
+        """Forget what served to decide whether the schema can be built; texts will build what they reach."""
+        self.forget()
+        self.contradictions.close()
+        self._rules.clear()
+        self._looked_at.clear()
 
     def is_risky(self, pointer: str) -> bool:
         """Whether a sub-schema must be built to know that it can be."""

@@ -34,6 +34,11 @@ class SchemaLogic(SchemaProducts):
         self._disjoint: dict[tuple[str, str, str, str], bool] = {}
         self._true: dict[tuple[str, str], Alternatives] = {}
 
+    def forget(self) -> None:
+        super().forget()
+        for known in (self._ways, self._false, self._told_apart, self._disjoint, self._true):
+            known.clear()  # type: ignore[attr-defined]
+
     def alternatives(self, pointer: str, kind: str, holds: bool = True) -> Alternatives:
         """The conjuncts of which one must hold for a value of this type, so that the sub-schema holds (or fails)."""
         key = (pointer, kind)

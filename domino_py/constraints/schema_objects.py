@@ -72,7 +72,7 @@ def object_expression(compiler: SchemaCompiler, atoms: list[Atom]) -> Expr:
     for key in sayings.declared:
         ways = Ways(EMPTY) if key in absent else _ways(compiler, sayings, sayings.declared_kind(key))
         if ways.is_empty and key in required:
-            compiler.note_contradiction(atoms, "required", f"the required key {key!r} can have no value")
+            compiler.contradictions.note(atoms, "required", f"the required key {key!r} can have no value")
             return EMPTY
         if not ways.is_empty:
             members.append(_member(compiler, key, ways, key in required))

@@ -40,6 +40,13 @@ class SchemaProducts(SchemaTerms):
         self._implied = Implications(self)
         self._pruner = Pruner(self, self._implied)
 
+    def forget(self) -> None:
+        """Drop all answers that are remembered; they would come out the same again."""
+        self.overlaps.clear()
+        self._outlines.clear()
+        self._implied = Implications(self)
+        self._pruner = Pruner(self, self._implied)
+
     def _all(self, pointer: str, kind: str, start: Ways, factors: list[Factor], mode: Mode) -> Ways:
         """All at once, by cases of one key where that could be many alternatives."""
         if kind == "object" and mode == "none" and prod(len(factor.ways) for factor in factors) > MANY:
