@@ -182,6 +182,7 @@ def _decide(compiler: SchemaCompiler, support: Support) -> bool:
         for pointer in reversed(support.reached):
             node = compiler.value([pointer])
             if node.memo_productive:
+                compiler.alternatives_ahead(pointer)
                 continue
             if node.kind == K_CALL:
                 _ = node.data.body

@@ -31,6 +31,7 @@ Alternatives = tuple[Conjunct, ...]
 
 ANYTHING: Alternatives = (frozenset(),)
 NOTHING: Alternatives = ()
+_TELLING = frozenset((HAS, *UNEVALUATED))
 MAX_ABSORBED = 64  # alternatives among which those that ask for more than another one are looked for
 
 
@@ -56,18 +57,26 @@ def claims_of(conjunct: Iterable[Atom]) -> list[Claim]:
 def is_contradiction(conjunct: Conjunct) -> bool:
     """Whether some atom says the opposite of another one. Raises TooComplex where the time for the schema is over."""
     check_time()
-    return any(
-        isinstance(atom, Claim)
-        and (
-            (not atom.holds and atom.pointer in conjunct and atom.keyword not in (HAS, *UNEVALUATED))
-            or Claim(atom.pointer, atom.keyword, not atom.holds, atom.detail) in conjunct
-        )
-        for atom in conjunct
-    )
+    for atom in conjunct:
+        if isinstance(atom, Claim):
+            pointer, keyword, holds, detail = atom
+            if not holds and pointer in conjunct and keyword not in _TELLING:
+                return True
+            if Claim(pointer, keyword, not holds, detail) in conjunct:
+                return True
+    return False
 
 
 def sort_key(conjunct: Conjunct) -> tuple[int, list[str]]:
-    return len(conjunct), sorted(map(repr, conjunct))
+    return len(conjunct), sorted(map(_text, conjunct))
+
+
+def _text(atom: Atom) -> str:
+    return atom if isinstance(atom, str) else f"{atom.pointer} {atom.keyword} {atom.holds} {_detail(atom.detail)}"
+
+
+def _detail(detail: Hashable) -> str:
+    return " ".join(sorted(detail)) if isinstance(detail, frozenset) else str(detail)
 
 
 def simplest(conjuncts: Iterable[Conjunct]) -> Alternatives:

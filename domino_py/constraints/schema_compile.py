@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 from dataclasses import replace
-from decimal import Decimal
 from typing import Any
 
 from tokenizer_align.errors import ConstraintError, Problem, TooComplex, UnsupportedSchema

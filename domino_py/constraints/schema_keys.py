@@ -38,6 +38,24 @@ class Kind:
     language: Expr | None  # of a class; None: every key, in every spelling
 
 
+@dataclass(frozen=True, slots=True)
+class Event:
+    """A duty that a key of some kind may fulfil. `options`: what its value must satisfy for that, one of these;
+    `is_sure`: every value that may stand there does."""
+
+    claim: Claim
+    options: list[list[Atom]]
+    is_sure: bool
+
+
+@dataclass(frozen=True, slots=True)
+class KeyClaims:
+    """`base`: what every value under keys of one kind must satisfy, None where there may be no such key."""
+
+    base: list[Atom] | None
+    events: list[Event]
+
+
 @dataclass(slots=True)
 class Sayings:
     """Claims about one object, asked by key."""
@@ -55,6 +73,7 @@ class Sayings:
     has_properties: bool = False
     forced: dict[str, list[Atom]] = field(default_factory=dict)  # key -> what its value must satisfy besides
     kinds: list[Kind] | None = None
+    known: dict[Kind | str, KeyClaims] = field(default_factory=dict)  # by name or class
     # (sub-schema that holds, its `properties`, its `patternProperties`, whether it has `additionalProperties`)
     views: list[tuple[str, dict[str, Any], dict[str, Any], bool]] = field(default_factory=list)
 
@@ -109,32 +128,36 @@ class Sayings:
         if not self.duties:
             return True
         kinds = [self.declared_kind(key) for key in self.declared if key not in self.absent] + self.undeclared_kinds()
-        ways: list[list[tuple[Kind, list[Atom]]]] = [[] for _ in self.duties]
-        done: set[int] = set()  # by a required key, whatever its value
+        ways: dict[Claim, list[tuple[Kind, bool, list[Atom]]]] = {claim: [] for claim in self.duties}
+        done: set[Claim] = set()  # by a required key, whatever its value
         for kind in kinds:
-            base = self.base(kind)
-            if base is not None:
-                for duty, options in self.events(kind):
-                    if duty in done:
-                        continue
-                    if kind.name in self.required and any(self.is_sure(base, more) for more in options):
-                        done.add(duty)
-                        continue
-                    possible = [more for more in options if self.compiler.value([*base, *more]) is not EMPTY]
-                    ways[duty] += [(kind, more) for more in possible]
+            base, events = self.base(kind), self.events(kind)
+            if base is None:
+                continue
+            for event in events:
+                if event.claim in done:
+                    continue
+                if event.is_sure and kind.name in self.required:
+                    done.add(event.claim)
+                    continue
+                for more in event.options:
+                    is_sure = event.is_sure and self.is_sure(base, more)
+                    if self.compiler.value(base if is_sure else [*base, *more]) is not EMPTY:
+                        ways[event.claim].append((kind, is_sure, more))
         left = []
-        for duty, (claim, found) in enumerate(zip(self.duties, ways, strict=True)):
-            if duty in done:
+        for claim, found in ways.items():
+            if claim in done:
                 continue
             if not found:
                 return False
-            name = found[0][0].name
-            if len(found) > 1 or name is None:
+            (kind, is_sure, more), *others = found
+            if others or kind.name is None:
                 left.append(claim)
             else:
-                self.required.add(name)
-                if not self.is_sure(self.base(found[0][0]) or [], found[0][1]):
-                    self.forced.setdefault(name, []).extend(found[0][1])
+                self.required.add(kind.name)
+                if not is_sure:
+                    self.forced.setdefault(kind.name, []).extend(more)
+                    self.known.pop(kind.name, None)
         self.duties = left
         return True
 
@@ -229,6 +252,23 @@ class Sayings:
 
     def base(self, kind: Kind) -> list[Atom] | None:
         """What every value under such a key must satisfy; None where such a key may not be."""
+        return self._claims(kind).base
+
+    def events(self, kind: Kind) -> list[Event]:
+        """The duties that such a key may fulfil, once duties are settled those that are left."""
+        events = self._claims(kind).events
+        return [event for event in events if event.claim in self.duties] if events else events
+
+    def _claims(self, kind: Kind) -> KeyClaims:
+        name = kind if kind.name is None else kind.name
+        found = self.known.get(name)
+        if found is None:
+            base = self._base(kind)
+            events = self._events(kind, base) if base is not None and self.duties else []
+            found = self.known[name] = KeyClaims(base, events)
+        return found
+
+    def _base(self, kind: Kind) -> list[Atom] | None:
         compiler = self.compiler
         if kind.name is not None and self.names is not None and not holds_text(self.names, canonical_text(kind.name)):
             return None
@@ -251,10 +291,9 @@ class Sayings:
             return None
         return found
 
-    def events(self, kind: Kind) -> list[tuple[int, list[list[Atom]]]]:
-        """(duty, what a value under such a key may satisfy to fulfil it)."""
-        found: list[tuple[int, list[list[Atom]]]] = []
-        for index, claim in enumerate(self.duties):
+    def _events(self, kind: Kind, base: list[Atom]) -> list[Event]:
+        found: list[Event] = []
+        for claim in self.duties:
             pointer = claim.pointer
             options: list[list[Atom]] = []
             if claim.keyword == "properties":
@@ -269,7 +308,7 @@ class Sayings:
             elif not self._is_evaluated(claim, kind):
                 options = [[fails(f"{pointer}/unevaluatedProperties")]]
             if options:
-                found.append((index, options))
+                found.append(Event(claim, options, any(self.is_sure(base, more) for more in options)))
         return found
 
     def is_sure(self, base: list[Atom], more: list[Atom]) -> bool:

@@ -84,18 +84,18 @@ class ListedValues:
         sayings = Sayings(self.compiler, atoms)
         if not sayings.required <= value.keys() or not sayings.absent.isdisjoint(value):
             return False
-        done: set[int] = set()
+        done: set[Claim] = set()
         for key, item in value.items():
             kind = sayings.declared_kind(key)
             base = sayings.base(kind if key in sayings.declared else self._undeclared(sayings, kind))
             if base is None or not self.satisfies(base, item):
                 return False
             done |= {
-                duty
-                for duty, options in sayings.events(kind)
-                if duty not in done and any(self.satisfies(more, item) for more in options)
+                event.claim
+                for event in sayings.events(kind)
+                if event.claim not in done and any(self.satisfies(more, item) for more in event.options)
             }
-        return len(done) == len(sayings.duties)
+        return done.issuperset(sayings.duties)
 
     def _undeclared(self, sayings: Sayings, kind: Kind) -> Kind:
         """The kind of a key that no claim names; where its name is not allowed it keeps it, for `base` to see."""

@@ -12,10 +12,14 @@ from typing import Any
 
 from .schema_claims import ANYTHING, NOTHING, Alternatives, Claim, Conjunct, simplest
 from .schema_document import Document
+from .schema_keywords import JSON_TYPES
 from .schema_products import SchemaProducts
+from .schema_risk import ALIKE
 from .schema_terms import has_key
 from .schema_ways import NO_ONE, TRUE, Factor, Mode, Way, Ways, plain, simplest_ways
 
+Keys = frozenset[str]
+NO_KEYS: Keys = frozenset()
 _ANNOTATING = {
     "object": frozenset(("properties", "patternProperties", "additionalProperties", "unevaluatedProperties")),
     "array": frozenset(("prefixItems", "items", "additionalItems", "contains", "unevaluatedItems")),
@@ -28,16 +32,17 @@ class SchemaLogic(SchemaProducts):
 
     def __init__(self, document: Document, dropped: frozenset[tuple[str, str]] = frozenset()) -> None:
         super().__init__(document, dropped)
-        self._ways: dict[tuple[str, str, Mode], Ways] = {}
+        self._ways: dict[tuple[str, str, Mode, Keys], Ways] = {}
         self._false: dict[tuple[str, str], Alternatives] = {}
-        self._told_apart: dict[tuple[str, str], bool] = {}
-        self._disjoint: dict[tuple[str, str, str, str], bool] = {}
+        self._told_apart: dict[tuple[str, str, Keys], bool] = {}
+        self._disjoint: dict[tuple[str, str, str, str, Keys], bool] = {}
         self._true: dict[tuple[str, str], Alternatives] = {}
+        self._telling: dict[str, Keys] = {}
 
     def forget(self) -> None:
         super().forget()
-        for known in (self._ways, self._false, self._told_apart, self._disjoint, self._true):
-            known.clear()  # type: ignore[attr-defined]
+        for known in (self._told_apart, self._disjoint, self._telling):
+            known.clear()
 
     def alternatives(self, pointer: str, kind: str, holds: bool = True) -> Alternatives:
         """The conjuncts of which one must hold for a value of this type, so that the sub-schema holds (or fails)."""
@@ -52,17 +57,47 @@ class SchemaLogic(SchemaProducts):
             found = self._false[key] = self._when_false(pointer, kind)
         return found
 
+    def alternatives_ahead(self, pointer: str) -> None:
+        """Those of a sub-schema that refers to one that refers on: long chains are followed from their ends."""
+        if ALIKE.isdisjoint(self.keywords(pointer)):
+            return
+        if any(not ALIKE.isdisjoint(self.keywords(child)) for child in self.in_place(pointer)):
+            for kind in JSON_TYPES:
+                self.alternatives(pointer, kind)
+
     # True
 
-    def ways(self, pointer: str, kind: str, mode: Mode) -> Ways:
-        """The ways in which a sub-schema can be true of a value of this type."""
-        key = (pointer, kind, mode)
+    def ways(self, pointer: str, kind: str, mode: Mode, keys: Keys = NO_KEYS) -> Ways:
+        """The ways in which a sub-schema can be true of a value of this type.
+
+        `keys`: what is true beside it asks for these keys of an object.
+        """
+        key = (pointer, kind, mode, keys & self._telling_keys(pointer) if keys else keys)
         found = self._ways.get(key)
         if found is None:
-            found = self._ways[key] = self._when_true(pointer, kind, mode)
+            found = self._ways[key] = self._when_true(*key)
         return found
 
-    def _when_true(self, pointer: str, kind: str, mode: Mode) -> Ways:
+    def _telling_keys(self, pointer: str) -> frozenset[str]:
+        """The keys by which branches of a `oneOf` about the same value may exclude each other."""
+        found = self._telling.get(pointer)
+        if found is None:
+            parts, work = [NO_KEYS], [pointer]
+            for place in work:  # grows
+                if place in self._telling:
+                    parts.append(self._telling[place])
+                    continue
+                branches = self._children_of(place, "oneOf")
+                parts += [frozenset(self.outline_at(branch).below) for branch in branches]
+                more = (*self.all_of(place), *self._children_of(place, "anyOf"), *branches)
+                work += [child for child in more if child not in work]
+            found = self._telling[pointer] = NO_KEYS.union(*parts)
+        return found
+
+    def _children_of(self, pointer: str, keyword: str) -> list[str]:
+        return self.document.children(pointer, keyword) if keyword in self.keywords(pointer) else []
+
+    def _when_true(self, pointer: str, kind: str, mode: Mode, keys: Keys) -> Ways:
         schema = self.document.at[pointer]
         if isinstance(schema, bool):
             return ((frozenset(), NO_ONE),) if schema else ()
@@ -72,32 +107,34 @@ class SchemaLogic(SchemaProducts):
             return ()
         unevaluated = _UNEVALUATED_OF.get(kind)
         if unevaluated not in keywords:
-            return self._combine(pointer, kind, mode, own)
+            return self._combine(pointer, kind, mode, own, keys)
         inner: Mode = "all" if mode == "all" else "some"
         result = []
-        for conjunct, seen in self._combine(pointer, kind, inner, own):
+        for conjunct, seen in self._combine(pointer, kind, inner, own, keys):
             claim = Claim(pointer, unevaluated, True, seen)
             result.append((conjunct | {claim}, NO_ONE if mode == "none" else seen | {pointer}))
         return simplest_ways(result, mode)
 
-    def _combine(self, pointer: str, kind: str, mode: Mode, own: Conjunct) -> Ways:
+    def _combine(self, pointer: str, kind: str, mode: Mode, own: Conjunct, keys: Keys = NO_KEYS) -> Ways:
         """All keywords but `unevaluated…`."""
         keywords = self.keywords(pointer)
+        if kind == "object" and keywords.get("required"):
+            keys |= frozenset(keywords["required"])
         annotates = mode != "none" and not _ANNOTATING.get(kind, frozenset()).isdisjoint(keywords)
         start: Ways = ((own, frozenset([pointer]) if annotates else NO_ONE),)
-        factors = list(self._factors(pointer, kind, mode))
+        factors = list(self._factors(pointer, kind, mode, keys))
         return self._all(pointer, kind, start, factors, mode)
 
-    def _factors(self, pointer: str, kind: str, mode: Mode) -> Iterator[Factor]:
+    def _factors(self, pointer: str, kind: str, mode: Mode, keys: Keys) -> Iterator[Factor]:
         """What must hold beside a sub-schema's own keywords."""
         keywords = self.keywords(pointer)
         for child in self.all_of(pointer):
-            yield Factor("allOf", self.ways(child, kind, mode))
+            yield Factor("allOf", self.ways(child, kind, mode, keys))
         if "anyOf" in keywords or ("oneOf" in keywords and self.is_dropped(pointer, "oneOf")):
             keyword = "anyOf" if "anyOf" in keywords else "oneOf"
-            yield Factor(keyword, self._any_of(pointer, keyword, kind, mode))
+            yield Factor(keyword, self._any_of(pointer, keyword, kind, mode, keys))
         if "oneOf" in keywords and not self.is_dropped(pointer, "oneOf"):
-            yield Factor("oneOf", self._one_of(pointer, kind, mode))
+            yield Factor("oneOf", self._one_of(pointer, kind, mode, keys))
         if "not" in keywords:
             yield Factor("not", plain(self.alternatives(f"{pointer}/not", kind, holds=False)))
         if "if" in keywords and ("then" in keywords or "else" in keywords or mode != "none"):
@@ -114,15 +151,15 @@ class SchemaLogic(SchemaProducts):
                 enough = tuple(conjunct for conjunct, _ in needed)
                 yield Factor(name, simplest_ways([*absent, *present], mode), enough)
 
-    def _any_of(self, pointer: str, keyword: str, kind: str, mode: Mode) -> Ways:
+    def _any_of(self, pointer: str, keyword: str, kind: str, mode: Mode, keys: Keys) -> Ways:
         place = (pointer, keyword)
         branches = self.document.children(pointer, keyword)
         if mode == "none":
-            return simplest_ways([way for branch in branches for way in self.ways(branch, kind, mode)], mode)
+            return simplest_ways([way for branch in branches for way in self.ways(branch, kind, mode, keys)], mode)
         result: Ways = ()  # some branch so far
         none: Ways = ((frozenset(), NO_ONE),)  # none so far; in mode "some", nothing is said about that
         for branch in branches:
-            ways = self.ways(branch, kind, mode)
+            ways = self.ways(branch, kind, mode, keys)
             if not any(seen for _, seen in ways):  # says nothing about what it has seen: whether it holds is no matter
                 more = [*result, *self._times(place, kind, none, ways, mode)]
                 result = simplest_ways(more, mode)
@@ -134,15 +171,15 @@ class SchemaLogic(SchemaProducts):
             none = none if failing is None else self._times(place, kind, none, failing, mode)
         return result
 
-    def _one_of(self, pointer: str, kind: str, mode: Mode) -> Ways:
+    def _one_of(self, pointer: str, kind: str, mode: Mode, keys: Keys) -> Ways:
         place = (pointer, "oneOf")
         branches = [b for b in self.document.children(pointer, "oneOf") if self.alternatives(b, kind)]
-        others = [] if self.is_told_apart(pointer, kind) else branches
+        others = [] if self.is_told_apart(pointer, kind, keys) else branches
         result: list[Way] = []
         for branch in branches:
-            rivals = [o for o in others if o is not branch and not self.are_disjoint(pointer, branch, o, kind)]
+            rivals = [o for o in others if o is not branch and not self.are_disjoint(pointer, branch, o, kind, keys)]
             factors = [Factor("oneOf", plain(self.alternatives(other, kind, holds=False))) for other in rivals]
-            result += self._all(pointer, kind, self.ways(branch, kind, mode), factors, mode)
+            result += self._all(pointer, kind, self.ways(branch, kind, mode, keys), factors, mode)
         return self._bounded(place, simplest_ways(result, mode))
 
     def _if(self, pointer: str, kind: str, mode: Mode) -> Ways:
@@ -246,22 +283,23 @@ class SchemaLogic(SchemaProducts):
             if name in self.own[kind] and self.can_fail(name, keywords[name]):
                 yield frozenset([Claim(pointer, name)])
 
-    def is_told_apart(self, pointer: str, kind: str) -> bool:
+    def is_told_apart(self, pointer: str, kind: str, keys: Keys = NO_KEYS) -> bool:
         """Whether the branches of a `oneOf` exclude each other by what they list: no pairs to compare then."""
         from .schema_overlap import are_told_apart
 
-        found = self._told_apart.get((pointer, kind))
+        key = (pointer, kind, keys)
+        found = self._told_apart.get(key)
         if found is None:
-            branches = self.document.children(pointer, "oneOf")
-            found = self._told_apart[pointer, kind] = are_told_apart(self, branches, kind)
+            found = self._told_apart[key] = are_told_apart(self, self.document.children(pointer, "oneOf"), kind, keys)
         return found
 
-    def are_disjoint(self, pointer: str, one: str, other: str, kind: str) -> bool:
+    def are_disjoint(self, pointer: str, one: str, other: str, kind: str, keys: Keys = NO_KEYS) -> bool:
         """Whether two branches surely never hold together for values of a type that `pointer` admits."""
         from .schema_overlap import are_disjoint
 
-        key = (pointer, *sorted((one, other)), kind)
-        found = self._disjoint.get(key)  # type: ignore[arg-type]
+        first, second = sorted((one, other))
+        key = (pointer, first, second, kind, keys)
+        found = self._disjoint.get(key)
         if found is None:
-            found = self._disjoint[key] = are_disjoint(self, [one, pointer], [other], kind)  # type: ignore[index]
+            found = self._disjoint[key] = are_disjoint(self, [one, pointer], [other], kind, keys=keys)
         return found

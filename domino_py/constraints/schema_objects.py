@@ -110,14 +110,12 @@ def _decisive_key(compiler: SchemaCompiler, sayings: Sayings) -> str | None:
     n_most = 1
     for key in sayings.declared:
         kind = sayings.declared_kind(key)
-        base = None if key in sayings.absent else sayings.base(kind)
-        if base is None:
+        if key in sayings.absent or sayings.base(kind) is None:
             continue
         events = sayings.events(kind)
-        open_events = [options for _, options in events if not any(sayings.is_sure(base, more) for more in options)]
-        n_most = max(n_most, prod(1 + len(options) for options in open_events))
+        n_most = max(n_most, prod(1 + len(event.options) for event in events if not event.is_sure))
         if key not in sayings.required:
-            n_sure[key] = len(events) - len(open_events)
+            n_sure[key] = sum(event.is_sure for event in events)
     if n_most <= MAX_VARIANTS or not any(n_sure.values()):
         return None
     return max(n_sure, key=lambda key: n_sure[key])
@@ -149,13 +147,14 @@ def _ways(compiler: SchemaCompiler, sayings: Sayings, kind: Kind) -> Ways:
     if not sayings.duties:
         return Ways(free)
     always, alike = 0, dict[Hashable, list[tuple[int, list[Atom]]]]()
-    for duty, options in sayings.events(kind):
-        if any(sayings.is_sure(base, more) for more in options):
-            always |= 1 << duty
+    for event in sayings.events(kind):
+        duty = 1 << sayings.duties.index(event.claim)
+        if event.is_sure:
+            always |= duty
             continue
-        name = frozenset(compiler.same_claims(more) for more in options)
+        name = frozenset(compiler.same_claims(more) for more in event.options)
         done = alike[name][0][0] if name in alike else 0
-        alike[name] = [(done | 1 << duty, more) for more in options]
+        alike[name] = [(done | duty, more) for more in event.options]
     n = prod(1 + len(choice) for choice in alike.values())
     if n > MAX_VARIANTS:
         claim = sayings.duties[0]
