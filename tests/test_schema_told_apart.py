@@ -43,12 +43,13 @@ SCHEMAS = {
     "pattern": BY_PATTERN,
     "each its key": EACH_ITS_KEY,
 }
-VALUES = {"kind": ["a", "b", "c", "d", 1], "value": [1, "x", None], "other": [1]}
+VALUES: dict[str, list[Any]] = {"kind": ["a", "b", "c", "d", 1], "value": [1, "x", None], "other": [1]}
 
 
 def _objects() -> list[dict[str, Any]]:
-    choices = [[None, *((key, value) for value in values)] for key, values in VALUES.items()]
-    return [dict(pair for pair in chosen if pair is not None) for chosen in product(*choices)]
+    """With every value of every key, or without the key."""
+    choices: list[list[dict[str, Any]]] = [[{}, *({key: value} for value in VALUES[key])] for key in VALUES]
+    return [{key: value for part in chosen for key, value in part.items()} for chosen in product(*choices)]
 
 
 @pytest.mark.parametrize("schema", SCHEMAS.values(), ids=SCHEMAS)
