@@ -48,7 +48,7 @@ def build_ahead(engine: Engine, heads: Heads, budget_s: float) -> None:
             while stack >= 0:
                 work.append(tables.cell_states[stack])
                 stack = tables.cell_parents[stack]
-        seen = set(work)
+        seen, known, newest = set(work), tables.state_kind.n, tables.state_kind.n
         engine.walkers.settle()
         try:
             with engine.changing():
@@ -58,10 +58,13 @@ def build_ahead(engine: Engine, heads: Heads, budget_s: float) -> None:
                         continue
                     if tables.state_kind.array[code] == k.UNBUILT:
                         engine.automaton.build(code)
-                    for following in _after(engine, code):
-                        if following not in seen:
-                            seen.add(following)
-                            work.append(following)
+                        work += range(newest, tables.state_kind.n)  # what it leads to and was not there before
+                        newest = tables.state_kind.n
+                    elif code < known:
+                        for following in _after(engine, code):
+                            if following not in seen:
+                                seen.add(following)
+                                work.append(following)
         except (DominoError, RecursionError):
             return  # the text that comes there is told; how far this came depends on the machine
 

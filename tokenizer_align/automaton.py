@@ -197,16 +197,16 @@ class Automaton:
         Such a frame is, say, an undeclared key of an object that has several kinds of them. Anchors (`unique`) come
         onto the stack with the bracket and not before, so what they lie below stays in the row.
         """
-        tables, found, apart = self.tables, moves(expr), {}
+        tables, apart = self.tables, dict[Frames, Expr]()
+        found = [(mask, flatten(frames)) for mask, frames in moves(expr)]
         frees: dict[Frames, list[tuple[int, Expr]]] = {}
         for mask, frames in found:
-            frames = flatten(frames)
             if len(frames) > 1 and not frames[0].has_call and all(frame.kind != K_ANCHOR for frame in frames):
                 frees.setdefault(frames[1:], []).append((mask, frames[0]))
         for below, ways in frees.items():
             if sum(mask.bit_count() for mask, _ in ways) >= self.wide_bytes:
                 apart[below] = alt(*(seq(byte_set(mask), top) for mask, top in ways))
-        rest = [(mask, f) for mask, f in found if flatten(f)[1:] not in apart or flatten(f)[0].has_call]
+        rest = [(mask, f) for mask, f in found if f[1:] not in apart or f[0].has_call] if apart else found
         row_state, is_nullable = self.reserve_states(1) if apart else state, nullable(expr)
         self.exprs[row_state] = expr
         tables.state_nullable.array[row_state] = is_nullable
@@ -274,10 +274,10 @@ class Automaton:
         tables.state_kind.array[state] = k.ROW
 
     def _group(self, found: Iterable[tuple[int, Frames]]) -> dict[int, int]:
-        """Moves made disjoint by byte; per byte class one code, or the code of a list of alternatives."""
+        """Flat moves made disjoint by byte; per byte class one code, or the code of a list of alternatives."""
         parts: list[tuple[int, tuple[Frames, ...]]] = []
         for mask, frames in found:
-            frames, split = flatten(frames), []
+            split: list[tuple[int, tuple[Frames, ...]]] = []
             for other, several in parts:
                 common = other & mask
                 if common:

@@ -47,8 +47,9 @@ def known_body(expr: Expr) -> Expr:
 
 def flatten(frames: Frames) -> Frames:
     """A stack of frames with its sequences taken apart."""
-    if any(frame.kind == K_SEQ and frame.has_call for frame in frames):
-        return tuple(part for frame in frames for part in split_frames(frame))
+    for frame in frames:
+        if frame.kind == K_SEQ and frame.has_call:
+            return tuple([part for frame in frames for part in split_frames(frame)])
     return frames
 
 

@@ -73,7 +73,7 @@ def count_of(expr: Expr) -> Count | None:
     if head.kind != K_REPEAT:
         return None
     lo, hi = head.data
-    if hi is None and lo < FEW:
+    if (hi is None and lo < FEW) or hi == 1:
         return None
     count = Count(head.args[0], seq(*tail), lo, hi)
     return count if shape_of(count.item, count.tail) is not None else None

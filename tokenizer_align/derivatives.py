@@ -298,7 +298,14 @@ def _prune(found: list[tuple[int, tuple[Expr, ...]]]) -> Moves:
     merged: dict[tuple[Expr, ...], int] = {}
     for mask, frames in found:
         merged[frames] = merged.get(frames, 0) | mask
-    return tuple((mask, frames) for frames, mask in merged.items() if all(is_productive(frame) for frame in frames))
+    kept = []
+    for frames, mask in merged.items():
+        for frame in frames:
+            if not (frame.memo_productive or is_productive(frame)):
+                break
+        else:
+            kept.append((mask, frames))
+    return tuple(kept)
 
 
 def _moves(node: Expr, active: frozenset[Rule]) -> list[tuple[int, tuple[Expr, ...]]]:

@@ -16,6 +16,7 @@ from .grammar_source import Failure, Reader, Source, code_point
 
 _NAME = re.compile(r"[A-Za-z0-9_-]+")
 _RULE = re.compile(r"[A-Za-z0-9_-]+[ \t]*::=")
+_NAME_OR_RULE = re.compile(r"([A-Za-z0-9_-]+)([ \t]*::=)?")
 _RULE_LINE = re.compile(r"(?m)^[ \t]*[A-Za-z0-9_-]+[ \t]*::=")
 _PLAIN_TEXT = re.compile(r'"([^"\\\n]*)"')  # without escapes
 _NUMBER = re.compile(r"[0-9]+")
@@ -65,10 +66,16 @@ class _GbnfReader(Reader):
 
     def _sequence(self) -> Part:
         parts: list[Part] = []
-        while not self.is_at_end and (first := self.text[self.at]) not in "|)":
-            if first not in '"[(' and _RULE.match(self.text, self.at):
+        while not self.is_at_end and self.text[self.at] not in "|)":
+            name = _NAME_OR_RULE.match(self.text, self.at)
+            if name is None:
+                part = self._atom()
+            elif name.group(2) is None:
+                part = Named(name.group(1), self.at)
+                self.at = name.end()
+                self.skip()
+            else:
                 break
-            part = self._atom()
             while (repeated := self._repetition(part)) is not None:
                 part = repeated
             parts.append(part)
@@ -91,13 +98,9 @@ class _GbnfReader(Reader):
             return Leaf(utf8.ANY_CHAR, begin)
         if first == "<" or self.sees("!<"):
             self.fail("a reference to a token is not supported: grammars are about text", _TOKEN_HINT)
-        name = self.match(_NAME)
-        if name is None:
-            if first in "*+?{":
-                self.fail(f"there is nothing before this {first!r} to repeat")
-            self.fail(f"{self.shown()} cannot stand here", "A name, a text, a class or a bracket was expected.")
-        self.skip()
-        return Named(name.group(), begin)
+        if first in "*+?{":
+            self.fail(f"there is nothing before this {first!r} to repeat")
+        self.fail(f"{self.shown()} cannot stand here", "A name, a text, a class or a bracket was expected.")
 
     def _literal(self, begin: int) -> Part:
         plain = self.match(_PLAIN_TEXT)
