@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import domino_py as domino
+from speculative.options import DEFAULT_MAX_DRAFT
 from tests.template_tokens import n_fixed, n_hole_tokens
 from tests.tiny import tiny_model, tiny_tokenizer
 
@@ -95,6 +96,21 @@ def test_long_fixed_text_is_one_pass_where_drafts_may_be_that_long() -> None:
     form = domino.template(fixed + "{a}" + fixed, a=domino.regex("[A-Z]{2}"))
     result = domino.generate(tiny_model(), tiny_tokenizer(), "x", form, speculate=True, max_draft=200)
     assert result.report.forward_passes <= 4 and len(result.token_ids) > 60
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_fixed_parts_of_any_length_take_one_pass_each_and_change_no_token(law: str) -> None:
+    """No option is given: fixed text is determined, so the usual limit of a draft does not cut it."""
+    fixed = "The quick brown fox jumps over the lazy dog; 東京 9 8 7 6 5 4 3 2 1 0 yes no. "
+    form = domino.template(fixed * 2 + "{a}" + fixed + "{b}" + fixed * 3, a=domino.regex("[A-Z]{2}"), b=bool)
+    vocabulary = domino.compile(form, tiny_tokenizer(), n_rows=416).vocabulary
+    for prompt in PROMPTS:
+        plain = domino.generate(tiny_model(), tiny_tokenizer(), prompt, form, speculate=False, **LAWS[law])
+        result = domino.generate(tiny_model(), tiny_tokenizer(), prompt, form, speculate=True, **LAWS[law])
+        assert result.token_ids == plain.token_ids
+        assert result.report.forward_passes <= n_hole_tokens(form, result, vocabulary) + n_fixed(form)
+        assert len(result.token_ids) > n_fixed(form) * 2 * DEFAULT_MAX_DRAFT
+        assert set(result.value) == {"a", "b"} and isinstance(result.value["b"], bool)
 
 
 def test_the_mask_of_a_template_is_forced_inside_fixed_text() -> None:
