@@ -18,6 +18,7 @@ import numpy as np
 
 from tokenizer_align.cache import ArrayCache, vocabulary_cache
 from tokenizer_align.errors import VocabularyError
+from tokenizer_align.token_texts import TokenTexts
 from tokenizer_align.trie import Trie, build_trie
 
 if TYPE_CHECKING:
@@ -71,6 +72,11 @@ class Vocabulary:
     def trie(self) -> Trie:
         """All legal tokens as a preorder trie."""
         return build_trie(self.token_bytes)
+
+    @cached_property
+    def texts(self) -> TokenTexts:
+        """The bytes of all tokens in one array."""
+        return TokenTexts.of(self.token_bytes)
 
     @cached_property
     def ids_by_bytes(self) -> dict[bytes, tuple[int, ...]]:

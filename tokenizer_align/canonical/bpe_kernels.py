@@ -33,6 +33,7 @@ __all__ = [
     "merge_phases",
     "merge_symbols",
     "merge_table",
+    "rows_by_symbol",
     "spine_index",
 ]
 
@@ -182,6 +183,31 @@ def merge_phases(merges: Array, ranks: Array, phase: Array, shared: Array) -> No
     for row in range(len(merges)):
         if phase[merges[row, 2]] > ranks[row]:
             shared[phase[merges[row, 2]]] = True
+
+
+@njit(cache=True, nogil=True)
+def rows_by_symbol(symbols: Array, phases: Array, n_ids: int) -> Any:
+    """Symbol -> rows of merges in which it stands, by rising phase: (starts: int64[n_ids + 1], rows: int32[n]).
+
+    symbols, phases: int32[n], of each merge's row; phases below n.
+    """
+    n = len(symbols)
+    places = np.zeros(n + 1, np.int64)
+    for row in range(n):
+        places[phases[row] + 1] += 1
+    places = np.cumsum(places)
+    by_phase, starts = np.empty(n, np.int32), np.zeros(n_ids + 1, np.int64)
+    for row in range(n):
+        by_phase[places[phases[row]]] = row
+        places[phases[row]] += 1
+        starts[symbols[row] + 1] += 1
+    starts = np.cumsum(starts)
+    rows, filled = np.empty(n, np.int32), starts.copy()
+    for i in range(n):
+        symbol = symbols[by_phase[i]]
+        rows[filled[symbol]] = by_phase[i]
+        filled[symbol] += 1
+    return starts, rows
 
 
 @njit(cache=True, nogil=True)

@@ -48,7 +48,7 @@ def _why_not(vocabulary: Vocabulary) -> str | None:
     if not vocabulary.is_atomic:
         return "some byte of its tokens is no token by itself"
     try:
-        pre_tokens = PreTokens.for_rules(rules, vocabulary.token_bytes)
+        pre_tokens = PreTokens.for_rules(rules, vocabulary.token_bytes, texts=vocabulary.texts)
     except VocabularyError as error:
         return str(error)
     if rules.family == "unigram" and not pre_tokens.may_cut:
@@ -78,8 +78,9 @@ class _Rules:
         rules = vocabulary.rules
         assert rules is not None
         self.pairs = _pairs_for(vocabulary, rules)
-        pre_tokens = PreTokens.for_rules(rules, vocabulary.token_bytes)
-        self.paths = TokenPaths(pre_tokens, vocabulary.trie, vocabulary.token_bytes, self.pairs.never)
+        texts = vocabulary.texts
+        pre_tokens = PreTokens.for_rules(rules, vocabulary.token_bytes, texts=texts)
+        self.paths = TokenPaths(pre_tokens, vocabulary.trie, vocabulary.token_bytes, self.pairs.never, texts)
 
 
 def _pairs_for(vocabulary: Vocabulary, rules: TokenizationRules) -> Pairs | Endings:

@@ -72,8 +72,10 @@ class Pairs:
         # Of the left neighbour's right spine, and of the right neighbour's left spine.
         self._on_right_spine = kernels.spine_index(self._right, self._phase, len(merges))
         self._on_left_spine = kernels.spine_index(self._left, self._phase, len(merges))
-        self._merges_of_left = _by_symbol(merges[:, 0], self._phase[merges[:, 2]], n_ids)
-        self._merges_of_right = _by_symbol(merges[:, 1], self._phase[merges[:, 2]], n_ids)
+        phases = self._phase[merges[:, 2]]
+        self._merges_of_left, self._merges_of_right = (
+            kernels.rows_by_symbol(np.ascontiguousarray(merges[:, side]), phases, n_ids) for side in (0, 1)
+        )
         self.byte_pieces = BytePieces(rules, self.symbols.of_code)
         self.never, self.whole_only = self._settle_tokens(token_bytes)
         self._whole = {token_bytes[i]: i for i in self.whole_only}
@@ -181,13 +183,3 @@ class Pairs:
         packed = np.packbits(never, bitorder="little").view(np.uint32)
         packed.flags.writeable = False
         return packed, whole_only
-
-
-def _by_symbol(
-    symbols: npt.NDArray[np.int32], phases: npt.NDArray[np.int32], n_ids: int
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
-    """Symbol -> rows of the merges it is part of, by rising phase: (starts: int64[n_ids + 1], rows: int32[n])."""
-    rows = np.argsort(symbols.astype(np.int64) << 32 | phases).astype(np.int32)
-    starts = np.zeros(n_ids + 1, np.int64)
-    np.cumsum(np.bincount(symbols, minlength=n_ids), out=starts[1:])
-    return starts, rows

@@ -101,3 +101,28 @@ def take_followers(row0, row1, bad, out):  # type: ignore[no-untyped-def]
     uint32[n_words] each."""
     for i in range(out.shape[0]):
         out[i] = row1[i] | (row0[i] & ~bad[i])
+
+
+@njit(cache=True, nogil=True)
+def find_cuts(first, arcs, start, spelling, is_cut, may_cut):  # type: ignore[no-untyped-def]
+    """Per state and byte, into is_cut: bool[n_states, 256], whether a boundary before the byte may lead wherever a text
+    that begins with it does, none of these states spelling: bool[n_states]; into may_cut, whether to any state else."""
+    for byte in range(256):
+        fresh = first[start * 256 + byte], first[start * 256 + byte + 1]
+        is_fit = fresh[0] < fresh[1]
+        for arc in range(fresh[0], fresh[1]):
+            is_fit &= not spelling[arcs[arc, 1]]
+        for p in range(is_cut.shape[0]):
+            low, high = first[p * 256 + byte], first[p * 256 + byte + 1]
+            n_bounded = 0
+            for arc in range(low, high):
+                n_bounded += arcs[arc, 0]
+            has_all = is_fit and n_bounded > 0
+            if has_all:
+                for wanted in range(fresh[0], fresh[1]):
+                    has_one = False
+                    for arc in range(low, high):
+                        has_one |= arcs[arc, 0] == 1 and arcs[arc, 1] == arcs[wanted, 1]
+                    has_all &= has_one
+            is_cut[p, byte] = has_all
+            may_cut[p, byte] = n_bounded > 0 and not has_all

@@ -26,6 +26,7 @@ from tokenizer_align.canonical.split_steps import Step, byte_automaton
 from tokenizer_align.canonical.utf8_arcs import ByteAutomaton
 from tokenizer_align.canonical.virtual_boundaries import joins_of
 from tokenizer_align.canonical.whole_tokens import with_whole_tokens
+from tokenizer_align.token_texts import TokenTexts
 
 __all__ = ["PreTokens", "pre_tokens_cache", "spelled_contents"]
 
@@ -98,18 +99,20 @@ class PreTokens:
         rules: TokenizationRules,
         token_bytes: Sequence[bytes | None],
         cache: ArrayCache | None = pre_tokens_cache,
+        texts: TokenTexts | None = None,
     ) -> PreTokens:
         """The automaton of a tokenizer, its added tokens and tokens that are only a whole pre-token among it.
 
         Args:
             token_bytes: the vocabulary, by id.
             cache: where made automata are kept; None for nowhere.
+            texts: the same bytes in one array, where they are at hand.
 
         Raises:
             VocabularyError: a pre-tokenizer that cannot be represented.
         """
         engine = _engine(rules)
-        key = _key(rules, engine, token_bytes)
+        key = _key(rules, engine, texts or TokenTexts.of(token_bytes))
         stored: Any = cache.load(key) if cache is not None else None
         if stored is not None:
             return cls(start=0, **stored)
@@ -176,10 +179,10 @@ class PreTokens:
 _ARRAYS = ("ends", "inside", "whole", "spelling", "whole_ids", "first", "arcs")
 
 
-def _key(rules: TokenizationRules, engine: Engine, token_bytes: Sequence[bytes | None]) -> str:
+def _key(rules: TokenizationRules, engine: Engine, texts: TokenTexts) -> str:
     digest = hashlib.sha256(f"{rules.fingerprint} {engine_version(engine)}".encode())
-    digest.update(np.fromiter((len(data or b"") for data in token_bytes), np.int32, len(token_bytes)).tobytes())
-    digest.update(b"".join(data or b"" for data in token_bytes))
+    digest.update(texts.lengths.astype(np.int32).tobytes())
+    digest.update(texts.text.tobytes())
     return digest.hexdigest()
 
 

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from tokenizer_align.cache import ArrayCache
 from tokenizer_align.canonical.pre_tokens import PreTokens
 from tokenizer_align.canonical.signature_kernels import token_kinds
+from tokenizer_align.token_texts import TokenTexts
 
 __all__ = ["Signatures", "signatures", "signatures_cache"]
 
@@ -47,22 +48,23 @@ class Signatures:
 
 
 def signatures(
-    pre_tokens: PreTokens, token_bytes: Sequence[bytes | None], cache: ArrayCache | None = signatures_cache
+    pre_tokens: PreTokens,
+    token_bytes: Sequence[bytes | None],
+    cache: ArrayCache | None = signatures_cache,
+    texts: TokenTexts | None = None,
 ) -> Signatures:
-    """The signatures of a vocabulary's tokens.
+    """The signatures of a vocabulary's tokens; `texts`: the same bytes in one array, where they are at hand.
 
     Only ids of `pre_tokens.whole_ids` end in `whole` states, and only there; none ends in an `inside` state.
     """
-    text = np.frombuffer(b"".join(data or b"" for data in token_bytes), np.uint8)
-    starts = np.zeros(len(token_bytes) + 1, np.int64)
-    np.cumsum(np.fromiter((len(data or b"") for data in token_bytes), np.int64, len(token_bytes)), out=starts[1:])
-    digest = hashlib.sha256(text.tobytes() + starts.tobytes() + pre_tokens.whole_ids.tobytes())
+    texts = texts or TokenTexts.of(token_bytes)
+    digest = hashlib.sha256(texts.text.tobytes() + texts.starts.tobytes() + pre_tokens.whole_ids.tobytes())
     for array in (pre_tokens.first, pre_tokens.arcs, pre_tokens.inside, pre_tokens.whole):
         digest.update(array.tobytes())
     stored: Any = cache.load(digest.hexdigest()) if cache is not None else None
     if stored is not None:
         return Signatures(**stored)
-    made = _make(pre_tokens, text, starts)
+    made = _make(pre_tokens, texts.text, texts.starts)
     if cache is not None:
         cache.store(digest.hexdigest(), {"of_token": made.of_token, "first": made.first, "rows": made.rows})
     return made

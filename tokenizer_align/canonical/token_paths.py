@@ -13,6 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from ..token_texts import TokenTexts
 from ..trie import Trie
 from .path_kernels import (
     ANYWHERE,
@@ -21,6 +22,7 @@ from .path_kernels import (
     NOWHERE,
     ORDINARY,
     WHOLE,
+    find_cuts,
     may_stop,
     text_ends,
     tokens_into,
@@ -41,16 +43,20 @@ class TokenPaths:
     """P beside one vocabulary. `poor` holds the tokens that may end in a poor state, whichever they are read from."""
 
     def __init__(
-        self, pre_tokens: PreTokens, trie: Trie, token_bytes: Sequence[bytes | None], never: Row | None = None
+        self,
+        pre_tokens: PreTokens,
+        trie: Trie,
+        token_bytes: Sequence[bytes | None],
+        never: Row | None = None,
+        texts: TokenTexts | None = None,
     ) -> None:
         self.pre_tokens = pre_tokens
         self.start = pre_tokens.start
         self._trie = trie
         self._depth = int(trie.depth.max())
         self.n_words = (len(token_bytes) + 31) // 32
-        lengths = np.fromiter((len(data or b"") for data in token_bytes), np.int64, len(token_bytes))
-        self.text_start: npt.NDArray[np.int64] = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
-        self.text = np.frombuffer(b"".join(data or b"" for data in token_bytes), np.uint8)
+        texts = texts or TokenTexts.of(token_bytes)
+        self.text, self.text_start = texts.text, texts.starts
         self.stops = np.full(pre_tokens.n_states, ANYWHERE, np.uint8)
         self.stops[pre_tokens.whole] = BEHIND_WHOLE
         self.stops[pre_tokens.inside] = NOWHERE
@@ -60,7 +66,7 @@ class TokenPaths:
             self.kinds[np.unpackbits(never.view(np.uint8), bitorder="little")[: len(token_bytes)] == 1] = NEVER
         kept = signatures_cache if len(token_bytes) >= MIN_KEPT_ROWS else None
         self._by_signature = SignaturePaths(
-            signatures(pre_tokens, token_bytes, kept), self.kinds == NEVER, pre_tokens.n_states
+            signatures(pre_tokens, token_bytes, kept, texts), self.kinds == NEVER, pre_tokens.n_states
         )
         self._rows: dict[int, tuple[Row, Row]] = {}
         self._ends: dict[tuple[int, int], tuple[tuple[int, int], ...]] = {}
@@ -68,9 +74,7 @@ class TokenPaths:
         self._steps: dict[tuple[int, int], tuple[tuple[int, int], ...]] = {}
         self.cuts, self.weak_cuts = self._find_cuts()
         self.ends = [bool(end) for end in pre_tokens.ends]
-        self.cuts_of: npt.NDArray[np.uint64] = np.array(
-            [[cuts >> (64 * i) & (2**64 - 1) for i in range(4)] for cuts in self.cuts], np.uint64
-        )
+        self.cuts_of = words_of_all(self.cuts)
         self.may_end: npt.NDArray[np.bool_] = np.array(pre_tokens.ends, np.bool_)
         self.cut_words = self._cut_words()
         self.poor = self._poor_tokens()
@@ -89,27 +93,16 @@ class TokenPaths:
 
     def _find_cuts(self) -> tuple[list[int], list[int]]:
         """Per state the bytes that are cuts, and the other bytes before which a boundary may lie (256-bit masks)."""
-        automaton, n_states = self.pre_tokens, self.pre_tokens.n_states
-        first, arcs = automaton.first.astype(np.int64), automaton.arcs.astype(np.int64)
-        places = np.repeat(np.arange(256 * n_states), np.diff(first))
-        bounded = arcs[:, 0] == 1
-        known = np.unique(places[bounded] * n_states + arcs[bounded, 1])
-        is_cut = np.zeros((n_states, 256), np.bool_)
-        for byte in range(256):
-            fresh = {after for _, after in self.step(self.start, byte)}
-            if fresh and not any(automaton.spelling[after] for after in fresh):
-                wanted = [(np.arange(n_states) * 256 + byte) * n_states + after for after in fresh]
-                is_cut[:, byte] = np.logical_and.reduce([_contains(known, some) for some in wanted])
-        may_cut = np.zeros((n_states, 256), np.bool_)
-        may_cut.reshape(-1)[places[bounded]] = True
-        return _masks_of(is_cut), _masks_of(may_cut & ~is_cut)
+        automaton = self.pre_tokens
+        is_cut, may_cut = np.zeros((2, automaton.n_states, 256), np.bool_)
+        find_cuts(automaton.first, automaton.arcs, self.start, automaton.spelling, is_cut, may_cut)
+        return _masks_of(is_cut), _masks_of(may_cut)
 
     def _cut_words(self) -> npt.NDArray[np.uint64]:
         """The sets of cuts that are minimal among those that are not empty: uint64[n, 4]."""
         sets = {cuts for cuts in self.cuts if cuts}
         least = [cuts for cuts in sets if not any(other != cuts and other & ~cuts == 0 for other in sets)]
-        words = [[cuts >> (64 * i) & (2**64 - 1) for i in range(4)] for cuts in sorted(least)]
-        return np.array(words, np.uint64).reshape(-1, 4)
+        return words_of_all(sorted(least))
 
     def _poor_tokens(self) -> Row:
         """Tokens that can end in a poor state, from any state that a token may begin in."""
@@ -187,13 +180,12 @@ class TokenPaths:
         return found
 
 
-def _contains(known: npt.NDArray[np.int64], some: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
-    """Which numbers are in a sorted array that is not empty."""
-    found: npt.NDArray[np.bool_] = known[np.minimum(np.searchsorted(known, some), len(known) - 1)] == some
-    return found
-
-
 def _masks_of(bits: npt.NDArray[np.bool_]) -> list[int]:
     """bool[n, 256] as 256-bit masks."""
     packed = np.packbits(bits, axis=1, bitorder="little")
     return [int.from_bytes(row.tobytes(), "little") for row in packed]
+
+
+def words_of_all(masks: Sequence[int]) -> npt.NDArray[np.uint64]:
+    """256-bit masks as uint64[n, 4]."""
+    return np.frombuffer(b"".join(mask.to_bytes(32, "little") for mask in masks), np.uint64).reshape(-1, 4)

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from ..completion import shortest_of_automaton
 from ..engine import Heads
 from .constraint_walks import ConstraintWalks, bits_of
-from .token_paths import Ids, TokenPaths
+from .token_paths import Ids, States, TokenPaths
 
 if TYPE_CHECKING:
     from .search import PairsLike
@@ -33,6 +33,7 @@ class Witnesses:
     def __init__(self, walks: ConstraintWalks, paths: TokenPaths, pairs: PairsLike) -> None:
         self._engine, self._paths, self._pairs = walks.engine, paths, pairs
         self._known: dict[tuple[Heads, int], _Found] = {}
+        self._reads: dict[tuple[States, int], States | None] = {}
 
     def fate(self, heads: Heads, p: int, token: int) -> int:
         """How many tokens were read behind one that leads to (heads, p) to see it survive, at most; 0: not known."""
@@ -80,15 +81,19 @@ class Witnesses:
     def _spell(self, p: int, text: bytes) -> list[int] | None:
         """The tokens of the text as far as it goes on with the open pre-token; None where that is no witness."""
         paths = self._paths
-        here = {p}
+        states: States = (p,)
         stop = len(text)
         for at, byte in enumerate(text):
-            if any(paths.cuts[q] >> byte & 1 for q in here):
+            try:
+                after = self._reads[states, byte]
+            except KeyError:
+                after = self._read(states, byte)
+            if after is None:
                 stop = at
                 break
-            here = {after for q in here for bit, after in paths.step(q, byte) if not bit}
-            if not here:
+            if not after:
                 return None
+            states = after
         tokens = self._pairs.encode_part(text[:stop])
         here = {p}
         for token in tokens:
@@ -99,6 +104,17 @@ class Witnesses:
         if stop < len(text):
             return tokens if any(paths.cuts[q] >> text[stop] & 1 for q in here) else None
         return tokens if any(paths.ends[q] for q in here) else None
+
+    def _read(self, states: States, byte: int) -> States | None:
+        """The states after a byte that goes on with the open pre-token; None where a boundary surely may lie before."""
+        paths = self._paths
+        after: States | None = None
+        if not any(paths.cuts[q] >> byte & 1 for q in states):
+            after = tuple(sorted({then for q in states for bit, then in paths.step(q, byte) if not bit}))
+        if len(self._reads) >= MAX_MEMO:
+            self._reads.clear()
+        self._reads[states, byte] = after
+        return after
 
 
 class _Found:

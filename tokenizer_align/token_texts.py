@@ -1,0 +1,35 @@
+"""The bytes of all tokens in one array: what tables of a vocabulary are made from, and known again by."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+
+import numpy as np
+import numpy.typing as npt
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TokenTexts:
+    """text: uint8[n_bytes]; the bytes of token t are text[starts[t]:starts[t + 1]], none where it is no text.
+
+    starts: int64[n_rows + 1].
+    """
+
+    text: npt.NDArray[np.uint8]
+    starts: npt.NDArray[np.int64]
+
+    @classmethod
+    def of(cls, token_bytes: Sequence[bytes | None]) -> TokenTexts:
+        """Those of a vocabulary: 40 ms at 262k."""
+        texts = [data or b"" for data in token_bytes]
+        ends = accumulate(map(len, texts), initial=0)
+        starts = np.fromiter(ends, np.int64, len(texts) + 1)
+        return cls(np.frombuffer(b"".join(texts), np.uint8), starts)
+
+    @property
+    def lengths(self) -> npt.NDArray[np.int64]:
+        """int64[n_rows]: bytes of each token."""
+        found: npt.NDArray[np.int64] = np.diff(self.starts)
+        return found
