@@ -34,7 +34,16 @@ BY_PATTERN = {
     "type": "object",
 }
 EACH_ITS_KEY = {"type": "object", "oneOf": [{"required": [key]} for key in ("kind", "value", "other")]}
+OPTIONAL_KEYS_FAIL_ALIKE = {
+    "oneOf": [
+        {"type": "object", "properties": {"kind": {"enum": ["a", "b"]}, key: {"type": kind}}, "required": [key]}
+        for key, kind in (("value", "integer"), ("other", "integer"), ("kind", "string"))
+    ]
+}
+KEYS_FAIL = {"not": {"properties": {"kind": {"type": "string"}, "value": {"type": "null"}}, "required": ["kind"]}}
 SCHEMAS = {
+    "keys fail": KEYS_FAIL,
+    "optional keys": OPTIONAL_KEYS_FAIL_ALIKE,
     "around": REQUIRED_AROUND,
     "far around": REQUIRED_FAR_AROUND,
     "beside": REQUIRED_BESIDE,

@@ -48,6 +48,7 @@ DEFAULTS: dict[str, Any] = {
     "openapi": False,
     "strict": False,
 }
+MAX_LATER_S = 0.3  # of the processor, for what else would be refused
 DEEP_LEVELS = 20  # levels of sub-schemas from which on nodes are decided from the inside out
 
 
@@ -200,7 +201,8 @@ def _later_problems(document: Document, constraint: Constraint, refused: list[Pr
     if not all(problem.keyword for problem in refused):
         return []
     try:
-        make_compiler(document, constraint, dropped_keywords(document, refused)).build_ahead()
+        with time_limit(MAX_LATER_S):
+            make_compiler(document, constraint, dropped_keywords(document, refused)).build_ahead()
     except UnsupportedSchema as error:
         return list(error.problems)
     except (ConstraintError, RecursionError):

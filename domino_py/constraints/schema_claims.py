@@ -17,7 +17,10 @@ HAS = "has"  # the keyword of a claim about a key: `detail` is the key
 
 
 class Claim(NamedTuple):
-    """That a keyword of a sub-schema holds or fails; without a keyword, the whole sub-schema."""
+    """That a keyword of a sub-schema holds or fails; without a keyword, the whole sub-schema.
+
+    `properties` fails by one required key (`detail`), which is missing or has a wrong value, or by some optional one.
+    """
 
     pointer: str
     keyword: str | None = None

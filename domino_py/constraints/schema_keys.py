@@ -296,8 +296,9 @@ class Sayings:
         for claim in self.duties:
             pointer = claim.pointer
             options: list[list[Atom]] = []
-            if claim.keyword == "properties":
-                options = [[fails(place)] for place in self._named(pointer, kind)]
+            if claim.keyword == "properties":  # of required keys other claims say that they fail
+                if kind.name not in self.compiler.keywords(pointer).get("required", ()):
+                    options = [[fails(place)] for place in self._named(pointer, kind)]
             elif claim.keyword == "patternProperties":
                 options = [[fails(place)] for place in self._patterned(pointer, kind)]
             elif claim.keyword == "additionalProperties":

@@ -46,9 +46,11 @@ class Pruner:
         if not all(map(may_be, facts.required)):
             return False
         for claim in facts.failing:
-            own = self.logic.keywords(claim.pointer).get("properties", {})
+            here = self.logic.keywords(claim.pointer)
+            own = here.get("properties", {})
             if claim.keyword == "properties" and claim.detail is None:
-                is_possible = any(may_be(key) and self._may_fail(facts, claim.pointer, key) for key in own)
+                optional = [key for key in own if key not in here.get("required", ())]
+                is_possible = any(may_be(key) and self._may_fail(facts, claim.pointer, key) for key in optional)
             elif claim.keyword == "properties":
                 key = str(claim.detail)
                 is_possible = key not in facts.required or self._may_fail(facts, claim.pointer, key)
