@@ -104,8 +104,8 @@ class Implications:
             is_closed = here.get("additionalProperties") is False and not here.get("patternProperties")
             return is_closed and not facts.required <= own.keys()
         if key is None:
-            needed = self.logic.keywords(pointer).get("required", ())
-            return any(self._must_fail(facts, pointer, name) for name in (facts.required & own.keys()).difference(needed))
+            optional = own.keys() - set(self.logic.keywords(pointer).get("required", ()))
+            return any(self._must_fail(facts, pointer, name) for name in facts.required & optional)
         return not facts.may_be(str(key)) or self._must_fail(facts, pointer, str(key))
 
     def _must_fail(self, facts: Facts, pointer: str, key: str) -> bool:
