@@ -73,8 +73,8 @@ def json_schema(
 
     `schema`: a dict, JSON text, or True or False. `key_order`: keys in any order, or in the order of `properties`.
     `whitespace`, `digits`, `max_digits`: as in `json()`. `number_spelling="any"`: whole and listed numbers also as
-    `1.0`, `1e0` or `10e-1`. `additional_properties`: False closes objects that declare
-    properties and say nothing about others; None leaves it to the specification (open). `on_unsupported="ignore"`: what
+    `1.0`, `1e0` or `10e-1`. `additional_properties`: False closes objects that name keys and say nothing about others
+    (docs/json_schema.md has the rule); None leaves it to the specification (open). `on_unsupported="ignore"`: what
     cannot be enforced is left out (the constraint gets wider) and listed in `Constraint.ignored`. `formats="annotate"`:
     `format` says nothing. `registry`: where schemas with other URIs are found, a mapping from URI to schema or a
     `referencing.Registry`. `openapi`: OpenAPI 3.0 (`nullable`, `discriminator`, else draft 4). `strict`: OpenAI's
