@@ -126,7 +126,7 @@ def test_what_stands_side_by_side_is_even_again_after_an_interrupt() -> None:
         tables.state_kind.reserve(2)  # as where states, keys, nodes and instances are made, and an interrupt comes
         tables.key_child.reserve(3)
         tables.trie_byte.reserve(1)
-        automaton.objects.nodes.append(None)  # type: ignore[arg-type]
+        automaton.objects.situations.append(None)  # type: ignore[arg-type]
         raise Interrupt
     with engine.lock, engine.changing():
         automaton.code_of(alt(lit(b"xy"), lit(b"z")))

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from . import kernels as k
-from .byte_masks import bytes_of, words_of
+from .byte_masks import byte_classes, words_of
 from .choices import Frames, flatten, known_body, merge, split_frames
 from .counted import Count, build_chain, count_of
 from .counting import clamp_counts
@@ -75,6 +75,8 @@ class Automaton:
         expr = known_body(expr)
         if expr is EPSILON:
             return k.EPSILON_STATE
+        if expr.kind == K_KEYS and expr.data[3] == 0 and expr.data[0].is_plain:
+            return self.objects.code_of(expr)
         text = literal_bytes(expr)
         if text is not None:
             return self._literal(text)
@@ -128,8 +130,8 @@ class Automaton:
         """The expression that a code stands for; inverse of `code_of`, also inside literals and keys."""
         if code >= k.KEY_BASE:
             instance, node = (code - k.KEY_BASE) >> k.KEY_SHIFT, (code - k.KEY_BASE) & ((1 << k.KEY_SHIFT) - 1)
-            spec, open_keys, count, _ = self.objects.nodes[instance].data
-            return intern_node(K_KEYS, (), (spec, open_keys, count, node))
+            place, open_keys, count = self.objects.situations[instance]
+            return intern_node(K_KEYS, (), (place.spec, open_keys, count, node))
         if code >= k.LIT_BASE:
             lits, at = self.tables.lits.array, code - k.LIT_BASE
             end = at
@@ -153,6 +155,8 @@ class Automaton:
         if expr is None:
             if state in self.count_at:
                 build_chain(self, state, self.count_at[state])
+            elif state in self.objects.at_state:
+                self.objects.build_keys(state)
             else:
                 self.objects.build_after(state)
             return
@@ -257,19 +261,16 @@ class Automaton:
     def _build_row(self, state: int, targets: dict[int, int]) -> None:
         tables = self.tables
         index = tables.rows.reserve(1)
-        row = tables.rows.row(index)
-        row[:] = k.DEAD
-        live, own = 0, 0
-        for mask, target in targets.items():
-            row[bytes_of(mask)] = target
-            live |= mask
-            if target == state:
-                own |= mask
-        tables.state_live.row(state)[:] = words_of(live)
+        classes, live, n_live = byte_classes(tuple(targets))
+        np.take(np.array([k.DEAD, *targets.values()], np.int32), classes, out=tables.rows.row(index), mode="clip")
+        own = 0
+        if state in targets.values():
+            own = sum(mask for mask, target in targets.items() if target == state)
+            tables.state_reach.array[state] = k.REACH_ALL
+        tables.state_live.row(state)[:] = live
         tables.state_self.row(state)[:] = words_of(own)
-        tables.state_reach.array[state] = k.REACH_ALL if own else 0
         tables.state_row.array[state] = index
-        if live.bit_count() >= self.wide_bytes:
+        if n_live >= self.wide_bytes:
             tables.state_flags.array[state] |= k.FLAG_WIDE
         tables.state_kind.array[state] = k.ROW
 
