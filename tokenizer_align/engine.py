@@ -28,6 +28,7 @@ from .memo_store import MemoStore, memo_cache
 from .memos import make_memo
 from .plain_tokens import PlainTokens
 from .residuals import make_part
+from .shape_walks import ShapeWalks
 from .shared_rows import Reads, SharedRows
 from .shared_walks import SharedWalks
 from .tables import Tables
@@ -43,7 +44,6 @@ Mask = npt.NDArray[np.uint32]
 Heads = tuple[tuple[int, int], ...]
 
 _ALL_READ = Reads(0, True)
-_NO_BYTES = np.zeros(0, np.uint8)
 COUNT_EVERY = 8  # rounds of building; the bytes of states are counted then
 SHAPE_MIN_NODES = 20_000  # of a vocabulary's trie; below, walking is fast
 MEMO_MIN_NODES = 300  # below, scanning a subtree is cheaper than keeping a memo of it
@@ -83,7 +83,7 @@ class Engine(PlainTokens):
         k.set_ids(self.end_ids, self._end_bits)
         self.tables.ctx[k.MEMO_MIN_NODES] = memo_min_nodes
         self.longest_token = max((len(data) for data in vocabulary.token_bytes if data), default=1)
-        self.token_arrays: dict[int, npt.NDArray[np.uint8]] = {}
+        self.token_arrays = {}
         trie = self.read_vocabulary(vocabulary)
         add_trie(self.tables, trie)
         if trie.n_nodes >= shape_min_nodes:
@@ -102,6 +102,7 @@ class Engine(PlainTokens):
     def _forget_walks(self) -> None:
         """What was walked together, and what is known of heads inside arrays and objects without equal parts."""
         self.shared_walks, self.unique = SharedWalks(), UniqueRuns(self)
+        self.shape_walks = ShapeWalks()
         self.unique_masks = UniqueMasks(self, self.unique)
         self.unique_plans = UniquePlans(self)
 
@@ -153,16 +154,6 @@ class Engine(PlainTokens):
         """The closed heads after a token; empty where it is not legal or has no bytes."""
         text = self.token_text(token_id)
         return self.run(heads, text) if len(text) else ()
-
-    def token_text(self, token_id: int) -> npt.NDArray[np.uint8]:
-        """The bytes of a token; none where it is not legal."""
-        text = self.token_arrays.get(token_id)
-        if text is None:
-            if not 0 <= token_id < self.vocabulary.n_rows or not self.vocabulary.token_bytes[token_id]:
-                return _NO_BYTES
-            text = np.frombuffer(self.vocabulary.token_bytes[token_id] or b"", np.uint8)
-            self.token_arrays[token_id] = text
-        return text
 
     def clamped(self, heads: Heads) -> Heads:
         """Heads with the same mask, without counts beyond the longest token."""
@@ -220,15 +211,19 @@ class Engine(PlainTokens):
             held, walker = self.walkers.take_one(self.tables, len(heads))
             with held:
                 walker.load(heads)
+                n_before = int(walker.counts[k.NODES_VISITED])
                 result = k.walk(walker.ctx, len(heads), mask)
                 wanted = walker.wanted() if result == k.NEED_BUILD else []
                 if result == k.NEED_ROOM:
                     walker.grow()
-                deepest, sets_read, anchors_pushed = walker.counts[k.DEEPEST : k.ANCHORS_PUSHED + 1].tolist()
+                deepest, sets_read, anchors_pushed, shaped = walker.counts[k.DEEPEST : k.SHAPED + 1].tolist()
+                n_visits = int(walker.counts[k.NODES_VISITED]) - n_before
             self.walkers.give(walker)
             n_rounds += 1
             if result == k.OK:
                 self.count_walks(1, n_rounds)
+                if shaped:
+                    self.shape_walks.note(self, shaped, n_visits)
                 return mask, Reads(deepest, bool(sets_read or anchors_pushed)), bool(anchors_pushed)
             if result == k.NEED_BUILD:
                 self.make(wanted)

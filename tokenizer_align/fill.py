@@ -166,6 +166,7 @@ def _walk_all(engine: Engine, batch: _Batch, n_threads: int | None) -> int:
         wanted: list[int] = []
         with held:
             progress = np.zeros(k.N_PROGRESS, np.int64)
+            before = [int(walker.counts[k.NODES_VISITED]) for walker in taken]
             calls = [(walker.ctx, batch.heads, batch.jobs, progress, engine.end_ids) for walker in taken]
             side_by_side(k.walk_rows, calls, held, (taken, batch))
             n_left, n_empty = int(progress[k.ROWS_LEFT]), n_empty + int(progress[k.ROWS_EMPTY])
@@ -174,8 +175,15 @@ def _walk_all(engine: Engine, batch: _Batch, n_threads: int | None) -> int:
                 if (batch.jobs[:, RESULT] == k.NEED_ROOM).any():
                     for walker in taken:
                         walker.grow()
+            shaped = [
+                (int(w.counts[k.SHAPED]), int(w.counts[k.NODES_VISITED]) - n)
+                for w, n in zip(taken, before, strict=True)
+            ]
         engine.walkers.give(*taken)
         if wanted:
             engine.make(wanted)
+        for what, n_visits in shaped:
+            if what:
+                engine.shape_walks.note(engine, what, n_visits)
     engine.count_walks(len(batch.places), n_rounds)
     return n_empty

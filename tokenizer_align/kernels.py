@@ -72,8 +72,9 @@ OK, NEED_BUILD, NEED_ROOM, EMPTY = 0, 1, 2, 3
 # places of COUNTS: cells, requests, lack of room, own cells, requests with repetitions, least place that changed, walk
 # NODES_VISITED, MEMO_HITS: added up. Of the walk or run under way: DEEPEST, the least shared cell whose frame was read
 # (a cell stands above those below it, so it is the deepest of its stack); SETS_READ, whether one of them was a set's;
-# ANCHORS_PUSHED, whether a frame with FLAG_ANCHOR was pushed.
-NODES_VISITED, MEMO_HITS, DEEPEST, SETS_READ, ANCHORS_PUSHED, N_COUNTS = 8, 9, 10, 11, 12, 16
+# ANCHORS_PUSHED, whether a frame with FLAG_ANCHOR was pushed; SHAPED, node << 30 | state of the last one that went
+# through the trie by shape for want of a memo, 0 for none.
+NODES_VISITED, MEMO_HITS, DEEPEST, SETS_READ, ANCHORS_PUSHED, SHAPED, N_COUNTS = 8, 9, 10, 11, 12, 13, 16
 ROWS_LEFT, ROWS_EMPTY, N_PROGRESS = 1, 2, 16  # places of what threads that share rows write to
 
 
@@ -1236,6 +1237,7 @@ def use_memos(ctx, node, begin, end, n_work, mask):  # type: ignore[no-untyped-d
                 n = add_head(ctx, top, top, code, stack)
                 n_work = push_work(ctx, by_shape, top, n, n_work)
                 top = n
+                _i64(ctx, COUNTS)[SHAPED] = (node << 30) | state
             else:
                 request(ctx, np.int64(MEMO_REQUEST) | (node << 30) | state)
             continue
@@ -1512,6 +1514,7 @@ def walk_on(ctx, n_heads, mask):  # type: ignore[no-untyped-def]
     counts[DEEPEST] = OWN_BASE
     counts[SETS_READ] = 0
     counts[ANCHORS_PUSHED] = 0
+    counts[SHAPED] = 0
     drop_own_cells(ctx)
     codes, stacks, work, ends = _i64(ctx, HEAD_CODE), _i64(ctx, HEAD_STACK), _i64(ctx, WORK), _i32(ctx, TRIE_END)
     trie_bytes, tables, starts = _u8(ctx, TRIE_BYTE), _i32(ctx, TRIE_TABLE), _i32(ctx, TRIE_TOKEN_START)
@@ -1988,32 +1991,31 @@ def fewest_tokens(ctx, text, best, first):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def row_hash(mask):  # type: ignore[no-untyped-def]
-    """A hash of a row (uint32[n]); 0 exactly where no bit is set."""
-    odd, n = np.uint64(0x9E3779B97F4A7C15), mask.shape[0]
-    h0, h1, h2, h3, rest = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4), np.uint32(0)
-    for i in range(0, n - 3, 4):  # four sums that do not wait for each other
-        h0 = (h0 ^ np.uint64(mask[i])) * odd
-        h1 = (h1 ^ np.uint64(mask[i + 1])) * odd
-        h2 = (h2 ^ np.uint64(mask[i + 2])) * odd
-        h3 = (h3 ^ np.uint64(mask[i + 3])) * odd
-        rest |= mask[i] | mask[i + 1] | mask[i + 2] | mask[i + 3]
-    for i in range(n - n % 4, n):
-        h0 = (h0 ^ np.uint64(mask[i])) * odd
+    """A hash of a row (uint32[n]); 0 exactly where no bit is set.
+
+    Products of two words, a key of its own added to each (NH of Black et al., "UMAC", 1999): no sum waits for another.
+    """
+    total, rest, n = np.uint64(0), np.uint32(0), mask.shape[0] // 2
+    for i in range(n):
+        a, b = np.uint32(mask[2 * i]), np.uint32(mask[2 * i + 1])
+        key = np.uint32(i) * np.uint32(0x9E3779B1) + np.uint32(0x7F4A7C15)
+        total += np.uint64(np.uint32(a + key)) * np.uint64(np.uint32(b + (key ^ np.uint32(0x5BD1E995))))
+        rest |= a | b
+    for i in range(2 * n, mask.shape[0]):
+        total += np.uint64(mask[i]) * np.uint64(0x9E3779B97F4A7C15)
         rest |= mask[i]
     if rest == 0:
         return np.int64(0)
-    for h in (h1, h2, h3):
-        h0 = (h0 ^ (h >> np.uint64(31)) ^ h) * odd
-    return np.int64(h0 >> np.uint64(1)) | 1
+    return np.int64((total ^ (total >> np.uint64(29))) >> np.uint64(1)) | 1
 
 
 @njit(cache=True, nogil=True)
 def same_row(a, b):  # type: ignore[no-untyped-def]
     """Whether two rows (uint32[n]) are equal."""
-    for i in range(a.shape[0]):
-        if a[i] != b[i]:
-            return False
-    return True
+    differs = np.uint32(0)
+    for i in range(a.shape[0]):  # to the end: equal ones are the rule, and so several words are compared at a time
+        differs |= a[i] ^ b[i]
+    return differs == 0
 
 
 @njit(cache=True, nogil=True)

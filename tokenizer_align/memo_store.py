@@ -61,6 +61,10 @@ class MemoStore:
         name = fingerprint(expr)
         return None if name is None else hashlib.sha256(f"{self._vocabulary} {node} ".encode() + name).hexdigest()
 
+    def holds(self, key: str) -> bool:
+        """Whether the memo is known, as far as a glance tells."""
+        return key in self._recent or (self._cache is not None and self._cache.path(key).exists())
+
     def load(self, key: str) -> Walked | None:
         """The memo, if it is known."""
         memo = self._recent.get(key)

@@ -17,18 +17,22 @@ if TYPE_CHECKING:
 
 __all__ = ["PlainTokens"]
 
+NO_BYTES = np.zeros(0, np.uint8)
+
 
 class PlainTokens:
     """Tokens as their bytes.
 
     key: which of a vocabulary's engines. reserved: bytes that stand for no text (256-bit mask). markers: token id ->
-    text of the added tokens that constraints may name. marker_row: uint32[n_words], their bits.
+    text of the added tokens that constraints may name. marker_row: uint32[n_words], their bits. token_arrays: bytes of
+    tokens that were asked for.
     """
 
     key = ""
     reserved = 0
     vocabulary: Vocabulary
     markers: dict[int, str]
+    token_arrays: dict[int, npt.NDArray[np.uint8]]
     marker_row: npt.NDArray[np.uint32]
 
     def read_vocabulary(self, vocabulary: Vocabulary) -> Trie:
@@ -39,6 +43,16 @@ class PlainTokens:
     def projection(self, vocabulary: Vocabulary) -> Projection:
         """What makes an expression one over the vocabulary's bytes."""
         return Projection(vocabulary.usable_bytes)
+
+    def token_text(self, token_id: int) -> npt.NDArray[np.uint8]:
+        """The bytes of a token; none where it is not legal."""
+        text = self.token_arrays.get(token_id)
+        if text is None:
+            if not 0 <= token_id < self.vocabulary.n_rows or not self.vocabulary.token_bytes[token_id]:
+                return NO_BYTES
+            text = np.frombuffer(self.vocabulary.token_bytes[token_id] or b"", np.uint8)
+            self.token_arrays[token_id] = text
+        return text
 
     def spelled(self, data: bytes) -> bytes:
         """Bytes of the automaton as text."""

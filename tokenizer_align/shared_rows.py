@@ -7,8 +7,7 @@ codes went before tells where to look. Equal masks are one row whatever they dep
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -26,8 +25,7 @@ Key = tuple[object, ...]
 Depths = tuple[int, ...]  # how many cells of each head's stack
 
 
-@dataclass(frozen=True, slots=True)
-class Reads:
+class Reads(NamedTuple):
     """What a walk read of the stacks: shared cells from `deepest` on; all of them where `is_apart`."""
 
     deepest: int
