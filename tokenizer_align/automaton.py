@@ -130,8 +130,8 @@ class Automaton:
         """The expression that a code stands for; inverse of `code_of`, also inside literals and keys."""
         if code >= k.KEY_BASE:
             instance, node = (code - k.KEY_BASE) >> k.KEY_SHIFT, (code - k.KEY_BASE) & ((1 << k.KEY_SHIFT) - 1)
-            place, open_keys, count = self.objects.situations[instance]
-            return intern_node(K_KEYS, (), (place.spec, open_keys, count, node))
+            place, open_keys, n_members = self.objects.situations[instance]
+            return intern_node(K_KEYS, (), (place.spec, open_keys, n_members, node))
         if code >= k.LIT_BASE:
             lits, at = self.tables.lits.array, code - k.LIT_BASE
             end = at

@@ -73,7 +73,7 @@ OK, NEED_BUILD, NEED_ROOM, EMPTY = 0, 1, 2, 3
 # NODES_VISITED, MEMO_HITS: added up. Of the walk or run under way: DEEPEST, the least shared cell whose frame was read
 # (a cell stands above those below it, so it is the deepest of its stack); SETS_READ, whether one of them was a set's;
 # ANCHORS_PUSHED, whether a frame with FLAG_ANCHOR was pushed; SHAPED, node << 30 | state of the last one that went
-# through the trie by shape for want of a memo, 0 for none.
+# through the trie by shape, or was answered as a text, for want of a memo, 0 for none.
 NODES_VISITED, MEMO_HITS, DEEPEST, SETS_READ, ANCHORS_PUSHED, SHAPED, N_COUNTS = 8, 9, 10, 11, 12, 13, 16
 ROWS_LEFT, ROWS_EMPTY, N_PROGRESS = 1, 2, 16  # places of what threads that share rows write to
 
@@ -1175,6 +1175,7 @@ def use_text(ctx, state, begin, end, n_work, mask):  # type: ignore[no-untyped-d
     n_words, rows, row_of = ctx[N_WORDS], _u32(ctx, TEXT_ROWS), _i32(ctx, TEXT_ROW)
     starts, nodes, above = _i32(ctx, TEXT_STARTS), _i32(ctx, TEXT_NODES), _u64(ctx, TEXT_ABOVE)
     token_starts, ids, ends = _i32(ctx, TRIE_TOKEN_START), _i32(ctx, TRIE_TOKEN_IDS), _i32(ctx, TRIE_END)
+    codes, stacks = _i64(ctx, HEAD_CODE), _i64(ctx, HEAD_STACK)
     others0, others1 = ~_u64(ctx, STATE_SELF)[state * 4], ~_u64(ctx, STATE_SELF)[state * 4 + 1]
     own = np.empty(n_words, np.uint32)
     for i in range(n_words):
@@ -1200,14 +1201,21 @@ def use_text(ctx, state, begin, end, n_work, mask):  # type: ignore[no-untyped-d
         after = step(ctx, begin, end, byte, top) if starts[byte] < starts[byte + 1] else top
         if after == top:
             continue
+        free = after
         for at in range(np.int64(starts[byte]), np.int64(starts[byte + 1])):
             node = np.int64(nodes[at])
             if above[2 * at] & others0 or above[2 * at + 1] & others1:
                 continue
             set_tokens(ctx, np.int64(token_starts[node]), np.int64(token_starts[node + 1]), mask)
-            if np.int64(ends[node]) > node + 1:
+            if np.int64(ends[node]) - node >= ctx[MEMO_MIN_NODES]:  # where memos answer, heads are taken out
+                n = free
+                for i in range(top, after):
+                    n = add_head(ctx, free, n, codes[i], stacks[i])
+                n_work = push_work(ctx, node, free, n, n_work)
+                free = n
+            elif np.int64(ends[node]) > node + 1:
                 n_work = push_work(ctx, node, top, after, n_work)
-        top = after
+        top = free
     return top, n_work
 
 
@@ -1231,6 +1239,7 @@ def use_memos(ctx, node, begin, end, n_work, mask):  # type: ignore[no-untyped-d
                 n = text_heads(ctx, state, stack, top)
                 if n > top:
                     top, n_work = use_text(ctx, state, top, n, n_work, mask)
+                    _i64(ctx, COUNTS)[SHAPED] = (node << 30) | state
                     continue
             by_shape = shape_at(ctx, node, state) if code < KEY_BASE else np.int64(-1)
             if by_shape >= 0:

@@ -64,7 +64,7 @@ class Situation(NamedTuple):
 
     place: Place
     open_keys: int
-    count: int
+    n_members: int
 
 
 class ObjectStates:
