@@ -9,6 +9,7 @@ can never be completed are left out, so every frame that is reached can be compl
 from __future__ import annotations
 
 import time
+from bisect import bisect_left
 from collections.abc import Container
 from heapq import heappop, heappush
 
@@ -103,15 +104,13 @@ def one_less(node: Expr) -> Expr:
 
 def _word_heads(node: Expr) -> Heads:
     source, lo, hi, depth = node.data
-    if len(source.items[lo]) == depth:
-        lo += 1
+    items, begun = source.items, source.items[lo][:depth]
+    start = lo + 1 if len(items[lo]) == depth else lo
     result = []
-    start = lo
     while start < hi:
-        byte = source.items[start][depth]
-        end = start + 1
-        while end < hi and source.items[end][depth] == byte:
-            end += 1
+        byte, end = items[start][depth], hi
+        if items[hi - 1][depth] != byte:
+            end = bisect_left(items, begun + bytes([byte + 1]), start, hi)
         result.append((1 << byte, words_slice(source, start, end, depth + 1)))
         start = end
     return tuple(result)
