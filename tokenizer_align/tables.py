@@ -49,7 +49,8 @@ class Pool:
         first, need = self.n, (self.n + n) * self.width
         if need > self.array.size:
             # Large arrays get a quarter more: twice the vocabulary's trie would be moved for one residual trie.
-            grown = _filled(max(need + min(need, max(need // 4, LARGE)), 1), fill, self.array.dtype)
+            more = min(need, max(need // 4, LARGE))
+            grown = _filled(max(need + more - more % self.width, 1), fill, self.array.dtype)  # whole entries
             grown[: first * self.width] = self.array[: first * self.width]
             self.tables.leaving.append(self.array)
             address = grown.ctypes.data
