@@ -1207,14 +1207,19 @@ def use_text(ctx, state, begin, end, n_work, mask):  # type: ignore[no-untyped-d
             if above[2 * at] & others0 or above[2 * at + 1] & others1:
                 continue
             set_tokens(ctx, np.int64(token_starts[node]), np.int64(token_starts[node + 1]), mask)
-            if np.int64(ends[node]) - node >= ctx[MEMO_MIN_NODES]:  # where memos answer, heads are taken out
-                n = free
-                for i in range(top, after):
-                    n = add_head(ctx, free, n, codes[i], stacks[i])
-                n_work = push_work(ctx, node, free, n, n_work)
-                free = n
-            elif np.int64(ends[node]) > node + 1:
+            if node + 1 < np.int64(ends[node]) < node + ctx[MEMO_MIN_NODES]:
                 n_work = push_work(ctx, node, top, after, n_work)
+        for at in range(np.int64(starts[byte]), np.int64(starts[byte + 1])):
+            node = np.int64(nodes[at])
+            if np.int64(ends[node]) - node < ctx[MEMO_MIN_NODES]:
+                continue
+            if above[2 * at] & others0 or above[2 * at + 1] & others1:
+                continue
+            n = free  # memos take heads out of their item's, so it has its own; an item's heads lie above those before
+            for i in range(top, after):
+                n = add_head(ctx, free, n, codes[i], stacks[i])
+            n_work = push_work(ctx, node, free, n, n_work)
+            free = n
         top = free
     return top, n_work
 
