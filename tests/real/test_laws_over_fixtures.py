@@ -63,7 +63,10 @@ class Checker:
 
     def is_witness(self, law: str, ids: list[int], token: int, text: bytes) -> bool:
         """Whether a whole text shows that the law allows a token behind these ids."""
-        decoded = text.decode()
+        try:
+            decoded = text.decode()
+        except UnicodeDecodeError:  # no tokenizer writes it
+            return False
         encode, before = self.vocabulary.encode, self.vocabulary.decode(ids)
         assert encode is not None
         if self.vocabulary.decode(encode(decoded)) != text:
