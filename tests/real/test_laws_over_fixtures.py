@@ -18,6 +18,7 @@ from tests.real.mask_cases import CASES
 from tests.real.test_tokenization_laws_real import engine_of, reference_of, vocabulary_of
 from tests.shared_data import shared_lines
 from tokenizer_align.canonical.lawful import LawConfiguration, LawfulCompiled
+from tokenizer_align.canonical.pre_tokens import spelled_contents
 from tokenizer_align.compiled import Compiled, compile_expression
 from tokenizer_align.errors import ConstraintError
 from tokenizer_align.expressions import Expr
@@ -67,6 +68,9 @@ class Checker:
             decoded = text.decode()
         except UnicodeDecodeError:  # no tokenizer writes it
             return False
+        rules = self.vocabulary.rules
+        if rules is not None and any(content in text for content in spelled_contents(rules)):
+            return False  # not canonical by definition, though `encode` takes special tokens for ordinary text
         encode, before = self.vocabulary.encode, self.vocabulary.decode(ids)
         assert encode is not None
         if self.vocabulary.decode(encode(decoded)) != text:
