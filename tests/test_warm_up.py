@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import numpy as np
 from numba.core.dispatcher import Dispatcher
 
 import domino_py as domino
 from tests.reference.tiny_bpe import tiny_bpe
 from tokenizer_align import kernels
 from tokenizer_align.canonical import bpe_kernels, fate_kernels, path_kernels, signature_paths
-from tokenizer_align.compiled import compile_expression
+from tokenizer_align.compiled import Compiled, compile_expression
+from tokenizer_align.engine import Engine
 from tokenizer_align.vocabulary import Vocabulary
 from tokenizer_align.warm_up import warm_up
 
@@ -45,6 +47,27 @@ def test_a_real_constraint_compiles_no_kernel_that_warming_up_left_out() -> None
             matcher.determined_bytes()
             matcher.advance(matcher.shortest_completion()[0])
         assert matcher.mask_within(5).any()
+    assert compiled_kernels() == before
+
+
+def test_nor_do_rows_that_are_kept_and_memos_that_are_entered_anew() -> None:
+    warm_up()
+    before = compiled_kernels()
+    engine = Engine(VOCABULARY, memo_min_nodes=2, wide_bytes=4)
+    for constraint in (domino.json(), domino.regex("[a-z]{2,9}|1+"), domino.choice(["ab", "ba"])):
+        for _ in range(2):
+            compiled = Compiled(constraint.expression, VOCABULARY, engine=engine)
+            for _ in range(2):
+                matcher = compiled.matcher()
+                while not matcher.is_complete() and matcher.n_tokens < 20:
+                    matcher.mask()
+                    matcher.advance(matcher.shortest_completion()[0])
+                engine.count_kept(engine.budget.kept_bytes)  # everything ages
+    for node in range(300):
+        engine.tables.add_memo(node + 5000, 1, (0, 0, 0, -1, 0, 0, -1))  # the table of memos grows
+    kept = np.zeros(compiled.n_words, np.uint32)
+    kept.flags.writeable = False
+    assert kernels.same_row(kept, kept) and kernels.row_hash(kept) == kernels.row_hash(kept.copy())
     assert compiled_kernels() == before
 
 

@@ -212,7 +212,7 @@ class Tables:
         self.version += 1
         for key, value in zip(*old, strict=True):
             if key >= 0:
-                k.put_memo(self.ctx, key >> 30, key & ((1 << 30) - 1), value)
+                k.put_memo(self.ctx, key >> 30, key & ((1 << 30) - 1), int(value))
 
     def publish_shapes(self, root: int) -> None:
         """Walks may go through the trie by shape from now on; its root stands at `root`."""

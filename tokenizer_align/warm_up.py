@@ -13,6 +13,7 @@ import time
 
 import numpy as np
 
+from . import kernels as k
 from .canonical.choose_law import survival_for
 from .canonical.laws import AlignedCompiled, CanonicalCompiled
 from .canonical.rules import TokenizationRules
@@ -86,6 +87,17 @@ def _run_all() -> None:
         matcher = Compiled(expr, vocabulary, engine=engine).matcher()
         matcher.advance(ord("{"))
         matcher.mask()
+    _compare_rows(compiled.n_words)
+
+
+def _compare_rows(n_words: int) -> None:
+    """Rows are new, or kept and read-only: two kinds of array to a kernel."""
+    rows = np.zeros(n_words, np.uint32), np.zeros(n_words, np.uint32)
+    rows[1].flags.writeable = False
+    for a in rows:
+        k.row_hash(a)
+        for b in rows:
+            k.same_row(a, b)
 
 
 def _an_object(letters: Expr) -> Expr:
