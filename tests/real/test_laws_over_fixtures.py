@@ -68,9 +68,8 @@ class Checker:
             decoded = text.decode()
         except UnicodeDecodeError:  # no tokenizer writes it
             return False
-        rules = self.vocabulary.rules
-        if rules is not None and any(content in text for content in spelled_contents(rules)):
-            return False  # not canonical by definition, though `encode` takes special tokens for ordinary text
+        if self.spells_special(text):
+            return False
         encode, before = self.vocabulary.encode, self.vocabulary.decode(ids)
         assert encode is not None
         if self.vocabulary.decode(encode(decoded)) != text:
@@ -79,11 +78,16 @@ class Checker:
             return encode(decoded)[: len(ids) + 1] == [*ids, token]
         return token in reference_of(self.vocabulary, [decoded]).aligned(before)
 
+    def spells_special(self, text: bytes) -> bool:
+        """Whether no tokens of a text are canonical by definition; `encode` takes special tokens for ordinary text."""
+        rules = self.vocabulary.rules
+        return rules is not None and any(content in text for content in spelled_contents(rules))
+
     def check(self, text: str) -> None:
         """At every prefix of the text's own tokens."""
         assert self.vocabulary.encode is not None
         ids = self.vocabulary.encode(text)
-        if self.vocabulary.decode(ids) != text.encode():
+        if self.vocabulary.decode(ids) != text.encode() or self.spells_special(text.encode()):
             return
         for law, compiled in self.laws.items():
             matcher, free = compiled.matcher(), self.free.matcher()
