@@ -15,7 +15,7 @@ from typing import Any
 from tokenizer_align.errors import TooComplex, UnsupportedSchema
 
 IGNORE_HINT = 'Remove it, or pass on_unsupported="ignore".'
-MAX_BUILD_S = 6.0  # of the processor, in the thread that builds: a busy machine refuses nothing
+MAX_BUILD_S = 4.5  # of the processor, in the thread that builds: a busy machine refuses nothing
 MAX_SUBSCHEMAS = 30_000  # that can be reached from the root
 MAX_LISTED = 50_000  # values inside the arrays and objects of one enum or const
 MAX_PATTERN = 100_000  # characters
