@@ -1119,14 +1119,18 @@ def common_target(ctx, state, first, last):  # type: ignore[no-untyped-def]
 @njit(cache=True, nogil=True)
 def reads_characters(ctx, state, first_lead, last_lead, first_second, last_second, n_more):  # type: ignore[no-untyped-def]
     """Whether a state is itself again behind the characters with such first and second bytes and `n_more` others, and
-    meanwhile inside its frame."""
-    nullable = _u8(ctx, STATE_NULLABLE)
+    meanwhile inside its frame, and reads no other bytes behind such a first one."""
+    nullable, live = _u8(ctx, STATE_NULLABLE), _u64(ctx, STATE_LIVE)
     here = common_target(ctx, np.int64(state), first_lead, last_lead)
     for i in range(n_more + 1):
         if here >= 0 and nullable[here] != 0:
             return False
         if here >= 0:
-            here = common_target(ctx, here, 0x80 if i else first_second, 0xBF if i else last_second)
+            first, last = 0x80 if i else first_second, 0xBF if i else last_second
+            others = ~(np.uint64(2**64 - 1) >> np.uint64(0xBF - last) & np.uint64(2**64 - 1) << np.uint64(first - 0x80))
+            if live[here * 4] or live[here * 4 + 1] or live[here * 4 + 2] & others or live[here * 4 + 3]:
+                return False
+            here = common_target(ctx, here, first, last)
     return here in (state, NOT_SEEN)
 
 
