@@ -115,9 +115,11 @@ def policy(setting: Setting) -> DraftPolicy:
 
 
 def forget(setting: Setting) -> None:
-    """Forget what was learned about the model."""
+    """Forget what was learned about texts; what passes cost, and whether attention takes trees, stays known."""
     is_half = str(setting.model.dtype) != "torch.float32"
-    set_policy(setting.model, "cpu", str(setting.model.dtype), DraftPolicy("cpu", is_half))
+    known, fresh = policy(setting), DraftPolicy("cpu", is_half)
+    fresh.costs, fresh.takes_trees, fresh.takes_runs = known.costs, known.takes_trees, known.takes_runs
+    set_policy(setting.model, "cpu", str(setting.model.dtype), fresh)
 
 
 def ids_of(setting: Setting, text: str) -> list[int]:
@@ -133,12 +135,14 @@ def switch(setting: Setting, n_tokens: int, rounds: int) -> list[Table]:
     prompt = ids_of(setting, HOSTILE)
     lanes = {name: Lane() for name in ("drafts off", "drafts on", "and a source that is always wrong")}
     free = {name: Lane() for name in ("no constraint", "under .*")}
-    run(setting, Lane(), [RowRequest(prompt, letters, 99, 4)], speculate=True, **law)  # compiles kernels
+    wrong = (*built_in_sources(setting.vocabulary), Wrong())
+    # Compiles kernels, tries whether attention takes trees (4 passes, once a model), and sees what passes cost.
+    run(setting, Lane(), [RowRequest(prompt, letters, 99, 12)], speculate=True, draft_sources=wrong, **law)
     for number in range(rounds):
         for name, lane in lanes.items():
             forget(setting)
             set_memory(letters, None)
-            sources = (*built_in_sources(setting.vocabulary), Wrong()) if "wrong" in name else None
+            sources = wrong if "wrong" in name else None
             speculate = False if name == "drafts off" else "auto"
             row = RowRequest(prompt, letters, number, n_tokens, ())
             run(setting, lane, [row], speculate=speculate, draft_sources=sources, **law)

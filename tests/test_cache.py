@@ -13,7 +13,14 @@ from tokenizer_align import cache as cache_module
 from tokenizer_align.cache import ArrayCache, default_directory, set_default_directory
 from tokenizer_align.vocabulary import Vocabulary
 
-ARRAYS = {"a": np.arange(5, dtype=np.int32), "b": np.array([], dtype=np.uint8), "c": np.ones((2, 3))}
+ARRAYS = {
+    "a": np.arange(5, dtype=np.int32),
+    "b": np.array([], dtype=np.uint8),
+    "c": np.ones((2, 3)),
+    "column order": np.asfortranarray(np.arange(6, dtype=np.uint16).reshape(2, 3)),
+    "one": np.array(7, dtype=np.int64),
+    "no rows": np.zeros((0, 4), dtype=bool),
+}
 
 
 @pytest.fixture
@@ -29,6 +36,7 @@ def test_arrays_come_back_as_they_were(cache: ArrayCache) -> None:
     assert set(loaded) == set(ARRAYS)
     for name, array in ARRAYS.items():
         assert loaded[name].dtype == array.dtype
+        assert loaded[name].shape == array.shape and loaded[name].flags.writeable
         assert np.array_equal(loaded[name], array)
     assert (cache.counters.hits, cache.counters.misses, cache.counters.writes) == (1, 1, 1)
 
@@ -99,6 +107,17 @@ def test_many_writers_leave_a_whole_entry(cache: ArrayCache) -> None:
         thread.start()
     for thread in threads:
         thread.join()
+    assert cache.load("k") is not None
+
+
+def test_reading_parses_no_python_source(cache: ArrayCache, monkeypatch: pytest.MonkeyPatch) -> None:
+    cache.store("k", ARRAYS)
+
+    def refuse(*_: object) -> None:  # in CPython 3.11 it fails where threads do so at the same time
+        raise AssertionError
+
+    monkeypatch.setattr("ast.literal_eval", refuse)
+    monkeypatch.setattr("ast.parse", refuse)
     assert cache.load("k") is not None
 
 
