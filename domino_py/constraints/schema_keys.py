@@ -17,6 +17,7 @@ from tokenizer_align.expressions import EMPTY, Expr, both, both_unchecked, minus
 from .json_strings import CANONICAL_STRING, canonical_text, quoted
 from .schema_claims import HAS, Atom, Claim, claims_of, fails, pointer_of, positives
 from .schema_kinds import combinations
+from .schema_limits import check_time
 from .schema_source import escape_token
 from .schema_strings import pattern_body
 
@@ -242,6 +243,7 @@ class Sayings:
     def _split(self, kind: Kind, name: str, language: Expr, is_pattern: bool) -> list[Kind]:
         """The part of a kind inside a language, and the part outside it."""
         assert kind.language is not None
+        check_time()  # patterns that overlap without an end make every search long
         inside, outside = both(kind.language, language), both(kind.language, neg(language))
         matched = kind.matched | {name} if is_pattern else kind.matched
         broken = kind.broken if is_pattern else kind.broken | {name}
