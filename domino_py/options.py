@@ -68,6 +68,11 @@ _ARGUMENTS_OF_GENERATE = frozenset(
         *("negative_prompt_ids", "negative_prompt_attention_mask", "use_model_defaults"),
     }
 )
+_INSTEAD = {  # what does here what callers look for
+    "max_length": "max_new_tokens, which leaves the prompt out",
+    "streamer": "stream()",
+    "prefix_allowed_tokens_fn": "a constraint",
+}
 _OF_EXTRACT = {  # options of extract that callers look for here, and what to use instead
     "return_report": "every result has its report: generate(...).report",
     "instructions": "write them into the prompt",
@@ -230,10 +235,10 @@ def _cache(given: Mapping[str, Any], generation_config: Any, notes: list[str]) -
 def _refuse_unknown(name: str) -> None:
     if name in KNOWN_OPTIONS:
         return
-    if name in _ARGUMENTS_OF_GENERATE:
-        raise InvalidOption(name, f"{name!r} is an argument of transformers' generate that is not offered here.")
-    if name in _NOT_APPLIED or _in_transformers(name):
-        raise InvalidOption(name, f"{name!r} is an option of transformers' generate that is not offered here.")
+    kind = "argument" if name in _ARGUMENTS_OF_GENERATE else "option"
+    if kind == "argument" or name in _NOT_APPLIED or _in_transformers(name):
+        instead = f" Use {_INSTEAD[name]}." if name in _INSTEAD else ""
+        raise InvalidOption(name, f"{name!r} is an {kind} of transformers' generate that is not offered here.{instead}")
     if name in _OF_EXTRACT:
         raise InvalidOption(name, f"{name!r} is an option of extract, not of generate; {_OF_EXTRACT[name]}.")
     others = () if name in CALL_OPTIONS else (*KNOWN_OPTIONS, *CALL_OPTIONS)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import subprocess
 import sys
@@ -11,6 +13,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from domino_py.cli import main
 from domino_py.cli.app import app
 from domino_py.cli.loading import NotFound, load_model, load_schema
 from tests.tiny import tiny_model, tiny_tokenizer
@@ -58,6 +61,34 @@ def test_extract_writes_json_lines_and_resumes(model_folder: str, schema_file: s
     again = invoke(*call)
     assert "3 from an earlier run" in again.stderr
     assert out.read_text().splitlines() == [json.dumps(line, ensure_ascii=False) for line in lines]
+
+
+@pytest.mark.parametrize(("more", "how"), [((), "the same command goes on"), (("--restart",), "without --restart")])
+def test_an_interrupt_says_how_to_go_on(
+    model_folder: str,
+    schema_file: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    more: tuple[str, ...],
+    how: str,
+) -> None:
+    """Regression: exit code 130 and not a word."""
+
+    def interrupted(*_: Any, out: Path, **_more: Any) -> Any:
+        out.write_text("")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("domino_py.extraction.Extractor.run", interrupted)
+    text, out = tmp_path / "a.txt", tmp_path / "out.jsonl"
+    text.write_text("A")
+    call = ["extract", str(text), "--schema", schema_file, "--out", str(out), "--model", model_folder, *more]
+    monkeypatch.setattr("sys.argv", ["domino", *call])
+    stderr = io.StringIO()
+    with pytest.raises(SystemExit) as end, contextlib.redirect_stderr(stderr):
+        main()
+    assert end.value.code == 130
+    assert how in " ".join(stderr.getvalue().split())
+    assert stderr.getvalue().endswith("interrupted\n")
 
 
 def test_extract_reads_a_folder_and_prints_to_standard_output(
@@ -144,6 +175,13 @@ def test_files_that_cannot_be_run_say_why(tmp_path: Path, code: str, message: st
         load_schema(f"{path}:P")
     with pytest.raises(NotFound, match="cannot be imported"):
         load_schema(".relative:P")
+
+
+@pytest.mark.parametrize("name", ["./none", "no/such/folder", "/none"])
+def test_a_model_that_is_not_there_is_named(name: str) -> None:
+    """Regression: a sentence on how names of the hub are written."""
+    with pytest.raises(NotFound, match="there is no such folder"):
+        load_model(name)
 
 
 def test_a_device_that_is_not_there_is_named(model_folder: str) -> None:

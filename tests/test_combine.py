@@ -93,3 +93,9 @@ def test_adding_a_bare_text_is_an_error() -> None:
 def test_repetition_agrees_with_the_regex_of_the_same_counts(lo: int, more: int, text: str) -> None:
     c = repeat(choice(["a", "ab"]), lo, lo + more)
     assert c.matches(text) == regex(f"(?:a|ab){{{lo},{lo + more}}}").matches(text)
+
+
+def test_what_is_no_text_is_named() -> None:
+    for text in (3, None, ["a"]):
+        with pytest.raises(InvalidOption, match="text must be a str or bytes"):
+            choice(["a"]).matches(text)  # type: ignore[arg-type]

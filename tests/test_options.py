@@ -73,6 +73,12 @@ def test_options_of_transformers_that_are_not_offered_say_so(name: str) -> None:
         resolve_options({name: 2})
 
 
+@pytest.mark.parametrize(("name", "instead"), [("max_length", "max_new_tokens"), ("streamer", "stream")])
+def test_what_an_option_of_transformers_is_called_here_is_said(name: str, instead: str) -> None:
+    with pytest.raises(InvalidOption, match=f"not offered here. Use {instead}"):
+        resolve_options({name: 2})
+
+
 @pytest.mark.parametrize(
     ("name", "value"),
     [

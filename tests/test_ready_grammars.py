@@ -103,6 +103,7 @@ def test_all_names_are_known_and_free_of_problems() -> None:
     assert {name for name, _, _ in KNOWN} == set(grammars.NAMES)
     assert set(dir(grammars)) == {*grammars.NAMES, "xml"}
     assert [problem for name in grammars.NAMES for problem in domino.check(getattr(grammars, name))] == []
+    assert domino.check(grammars.xml(["a"])) == domino.check(grammars.xml(XML_TAGS)) == []
     assert domino.grammars is grammars
     with pytest.raises(AttributeError, match="arithmetic"):
         _ = grammars.nothing

@@ -38,6 +38,8 @@ def bench(context: typer.Context) -> None:
     raise typer.Exit(run_bench(context.args))
 
 
+_INTERRUPTED = 130  # the exit code
+
 # Messages name the parameters of the Python functions; on the command line the same things are options.
 _OPTIONS = {
     "resume=False": "--restart",
@@ -84,7 +86,11 @@ def run() -> None:
         sys.exit(2)
     except KeyboardInterrupt:
         Console(stderr=True).print("interrupted")
-        sys.exit(130)
+        sys.exit(_INTERRUPTED)
+    except SystemExit as end:
+        if end.code == _INTERRUPTED:  # typer makes this of an interrupt within a command, and says nothing
+            Console(stderr=True).print("interrupted")
+        raise
     except BrokenPipeError:  # the reader of our output went away
         sys.stderr.close()
         sys.exit(1)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -60,16 +62,17 @@ def extract(
     )
     errors = Console(stderr=True)
     reports, failed, resumed = [], 0, 0
-    for outcome in extractor.run(records, out=out, resume=resume):
-        if outcome.failure is not None:
-            failed += 1
-            errors.print(f"{outcome.record.name}: {outcome.failure.kind}: {outcome.failure.message}", markup=False)
-        if outcome.result is None:
-            resumed += outcome.failure is None
-        else:
-            reports.append(outcome.result.report)
-        if out is None:
-            typer.echo(write_json(extractor.line(outcome)).encode("utf-8", "backslashreplace"))
+    with _interrupts_explained(out, resume, errors):
+        for outcome in extractor.run(records, out=out, resume=resume):
+            if outcome.failure is not None:
+                failed += 1
+                errors.print(f"{outcome.record.name}: {outcome.failure.kind}: {outcome.failure.message}", markup=False)
+            if outcome.result is None:
+                resumed += outcome.failure is None
+            else:
+                reports.append(outcome.result.report)
+            if out is None:
+                typer.echo(write_json(extractor.line(outcome)).encode("utf-8", "backslashreplace"))
     done = len(records) - failed
     parts = [f"{done} of {len(records)} records extracted"]
     parts += [f"{failed} failed"] if failed else []
@@ -78,3 +81,15 @@ def extract(
     if report and reports:
         errors.print(Report.total(reports))
     raise typer.Exit(1 if failed else 0)
+
+
+@contextmanager
+def _interrupts_explained(out: Path | None, resume: bool, errors: Console) -> Iterator[None]:
+    """An interrupt says where the finished records are and how to go on."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if out is not None and out.exists():
+            how = "the same command" if resume else "the same command without --restart"
+            errors.print(f"what is done is in {out}; {how} goes on from there", markup=False, highlight=False)
+        raise

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 from tokenizer_align.errors import DominoError, UnsupportedSchema
 
 DTYPES = ("auto", "float32", "bfloat16", "float16")
+_HUB_NAME = re.compile(r"(\w[\w.-]*/)?\w[\w.-]*")
 
 
 class NotFound(DominoError):
@@ -32,6 +34,8 @@ def load_model(name: str | None, dtype: str = "auto", device: str = "cpu") -> tu
         tokenizer = AutoTokenizer.from_pretrained(name)
         model = AutoModelForCausalLM.from_pretrained(name, dtype=dtype).eval()
     except (OSError, ValueError) as error:
+        if not Path(name).exists() and not _HUB_NAME.fullmatch(name):
+            raise NotFound(f"--model {name}: there is no such folder, and it is no name of the hub.") from error
         raise NotFound(f"the model {name!r} cannot be loaded: {str(error).strip().splitlines()[0]}") from error
     return _moved(model, device), tokenizer
 
@@ -52,11 +56,11 @@ def load_schema(name: str) -> Any:
         raise NotFound("JSON text stands where the name of a schema was expected; write the schema to a .json file.")
     module_name, _, attribute = name.rpartition(":")
     if not module_name:
-        raise NotFound(f"--schema {name}: a JSON file, module:Type or file.py:Type was expected.")
+        raise NotFound(f"{name}: a JSON file, module:Type or file.py:Type was expected.")
     found: Any = _module_of(module_name)
     for part in attribute.split("."):
         if not hasattr(found, part):
-            raise NotFound(f"--schema {name}: {module_name} has no {attribute!r}.")
+            raise NotFound(f"{name}: {module_name} has no {attribute!r}.")
         found = getattr(found, part)
     return found
 

@@ -12,7 +12,7 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import Any
 
-from tokenizer_align.errors import ConstraintError, EmptyLanguage, Problem
+from tokenizer_align.errors import ConstraintError, EmptyLanguage, InvalidOption, Problem
 from tokenizer_align.expressions import Expr, alt, frame, seq
 
 _BUILDERS: dict[str, str] = {
@@ -145,6 +145,8 @@ class Constraint:
         """Whether the whole text is legal. Needs no model."""
         from tokenizer_align.recognizer import matches
 
+        if not isinstance(text, str | bytes):
+            raise InvalidOption("text", f"text must be a str or bytes, not {type(text).__name__}.")
         return matches(self.expression, text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text)
 
     def parse(self, text: str) -> Any:

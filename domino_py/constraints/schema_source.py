@@ -46,7 +46,10 @@ def read_schema(schema: Any) -> tuple[str, Any]:
         schema = read_source(given)
     if not isinstance(schema, dict | bool):
         found = kind_of(schema)
-        raise UnsupportedSchema([Problem("", None, f"a schema is an object, true or false, and not {found},")])
+        hint = "Write of_type(...) for a Python type." if isinstance(schema, type) else None
+        raise UnsupportedSchema(
+            [Problem("", None, f"a schema is an object, true or false, and not {found},", hint=hint)]
+        )
     if is_plain(schema):
         text = json.dumps(schema, separators=(",", ":"))
         return text, schema if isinstance(given, str) else read_source(text)  # what the caller gave may change later

@@ -9,11 +9,13 @@ from domino_py.constraints.base import Constraint
 from tokenizer_align.errors import InvalidOption
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
+_ATTRIBUTES = r"""
+value: (VALUE | ENTITY)*
+VALUE: /[^<>&"\x00-\x1f\x7f-\x9f\uFFFE\uFFFF]/
+"""
 _REST = r"""
 text: (TEXT | ENTITY)+
-value: (VALUE | ENTITY)*
 TEXT: /[^<>&\x00-\x08\x0b-\x1f\x7f-\x9f\uFFFE\uFFFF]/
-VALUE: /[^<>&"\x00-\x1f\x7f-\x9f\uFFFE\uFFFF]/
 ENTITY: "&amp;" | "&lt;" | "&gt;" | "&quot;" | "&apos;"
 """
 
@@ -45,4 +47,5 @@ def xml(tags: Iterable[str] | Mapping[str, Iterable[str]], root: str | None = No
     for name, attributes in known.items():
         written = " ".join(f'(" {attribute}=\\"" value "\\"")?' for attribute in attributes)
         lines.append(f'{places[name]}: "<{name}" {written} ("/>" | ">" (element | text)* "</{name}>")')
-    return grammar("\n".join(lines) + _REST, syntax="lark")
+    rest = _ATTRIBUTES + _REST if any(known.values()) else _REST  # a rule without use would be warned of
+    return grammar("\n".join(lines) + rest, syntax="lark")
