@@ -1,7 +1,8 @@
 """When a memo pays: a state goes through the trie by shape each time, until that took as long as its memo would.
 
 So no state pays for a memo much more than it has paid for walks (the rule of renting or buying), and what many
-constraints read, such as the inside of a JSON string, soon costs a few steps. What is on disk is bought at once.
+constraints read, such as the inside of a JSON string, soon costs a few steps. What is on disk is bought at the second
+walk; nobody looks there again, since that costs as much as a short walk.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ class ShapeWalks:
 
     def __init__(self) -> None:
         self._visits: dict[int, int] = {}  # by node << 30 | state
+        self._looked_up: set[int] = set()  # of these, what was looked for on disk
 
     def note(self, engine: Engine, shaped: int, n_visits: int) -> None:
         """A walk visited so many nodes, and went through the trie by shape (`kernels.SHAPED`)."""
@@ -33,10 +35,13 @@ class ShapeWalks:
         self._visits[shaped] = before + n_visits
         node, state = shaped >> 30, shaped & ((1 << 30) - 1)
         size = int(engine.tables.trie_end.array[node]) - node
-        if before + n_visits > FIXED_VISITS + size // NODES_A_VISIT or (before and self._is_kept(engine, node, state)):
+        is_second = before > 0 and shaped not in self._looked_up
+        has_paid = before + n_visits > FIXED_VISITS + size // NODES_A_VISIT
+        if has_paid or (is_second and self._is_kept(engine, node, state)):
             self._visits[shaped] = -1
             engine.make([k.MEMO_REQUEST | shaped])
 
     def _is_kept(self, engine: Engine, node: int, state: int) -> bool:
+        self._looked_up.add(node << 30 | state)
         key = engine.memo_store.key(engine.automaton.exprs[state], node)
         return key is not None and engine.memo_store.holds(key)
