@@ -7,14 +7,32 @@ The bits of a state are: keys still open, then duties still to be done, then dut
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from .expressions import EMPTY, EPSILON, K_KEYS, Expr, intern_node, lit, seq
 from .member_spec import MemberSpec, clip, frames_of, keys_below, walk_keys
 
 Moves = list[tuple[int, tuple[Expr, ...]]]
-Clause = tuple[int, tuple[Expr, ...]]
+
+
+class MadeOnDemand:
+    """Parts of a clause that are made one by one: where one that holds some text is enough, mostly the first is."""
+
+    __slots__ = ("_makers",)
+
+    def __init__(self, makers: Sequence[Callable[[], Expr]]) -> None:
+        self._makers = makers
+
+    def __len__(self) -> int:
+        return len(self._makers)
+
+    def __iter__(self) -> Iterator[Expr]:
+        return (make() for make in self._makers)
+
+
+Clause = tuple[int, tuple[Expr, ...] | MadeOnDemand]  # how many of these expressions must hold some text
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,11 +253,11 @@ def clauses(node: Expr) -> list[Clause]:
     if position:
         keys = keys_below(spec.nodes[position])
         ways = [
-            seq(*frames_after(spec, step, count))
+            partial(_all_after, spec, step, count)
             for step in steps(spec, bits, count)
             if (keys >> step.rank & 1 if step.rank >= 0 else is_live(class_state(spec, step.index, position)))
         ]
-        return [(1, tuple(ways))]
+        return [(1, MadeOnDemand(ways))]
     bulk, bits, count = _after_bulk(spec, bits, count)
     needed = tuple(spec.by_rank(rank).rest for rank in bulk)
     if bulk and is_done(spec, bits, count):
@@ -249,11 +267,19 @@ def clauses(node: Expr) -> list[Clause]:
     is_end = is_done(spec, bits, count)
     choices = steps(spec, bits, count) if is_end else _finishing(spec, bits, count)
     ways = [
-        seq(*(frames_of(step.rest, spec.close) if is_end else frames_after(spec, step, count)))
+        partial(_all_before, step.rest, spec.close) if is_end else partial(_all_after, spec, step, count)
         for step in choices
         if step.rank >= 0 or is_live(spec.classes[step.index].key)
     ]
-    return [(len(fixed), fixed), (len(needed), needed), (1, tuple(ways))]
+    return [(len(fixed), fixed), (len(needed), needed), (1, MadeOnDemand(ways))]
+
+
+def _all_after(spec: MemberSpec, step: Step, count: int) -> Expr:
+    return seq(*frames_after(spec, step, count))
+
+
+def _all_before(rest: Expr, close: Expr) -> Expr:
+    return seq(*frames_of(rest, close))
 
 
 def _finishing(spec: MemberSpec, bits: int, count: int) -> list[Step]:

@@ -7,9 +7,12 @@ far, position in the key trie). So n keys need no 2^n states up front: a set of 
 
 from __future__ import annotations
 
+from functools import partial
+
 from . import member_steps
 from .expressions import EMPTY, EPSILON, K_BOTH, K_KEYS, Expr, alt, both_unchecked, intern_node, neg, seq, words
 from .member_spec import KeyClass, Member, MemberSpec, Variant, clip, frames_of, keys_below, walk_keys
+from .member_steps import Clause, MadeOnDemand
 
 Moves = list[tuple[int, tuple[Expr, ...]]]
 
@@ -228,9 +231,6 @@ def key_moves(node: Expr) -> Moves:
     return result
 
 
-Clause = tuple[int, tuple[Expr, ...]]  # how many of these expressions must hold some text
-
-
 def clauses(node: Expr) -> list[Clause]:
     """For productivity: the members can be completed exactly if every clause holds."""
     from .derivatives import is_live
@@ -241,12 +241,10 @@ def clauses(node: Expr) -> list[Clause]:
     with_extra = spec.extra_key is not None and spec.extra_rest is not None and is_live(spec.extra_key)
     if position:
         allowed = allowed_keys(spec, open_keys, count) & keys_below(spec.nodes[position])
-        ways = [
-            seq(*after_key(spec, open_keys, count, rank)) for rank in range(len(spec.members)) if allowed >> rank & 1
-        ]
+        ways = [partial(_all_after_key, node, rank) for rank in range(len(spec.members)) if allowed >> rank & 1]
         if with_extra and extra_allowed(spec, open_keys, count) and may_be_extra(spec, position):
-            ways.append(seq(*after_extra(spec, open_keys, count)))
-        return [(1, tuple(ways))]
+            ways.append(partial(_all_after_key, node, len(spec.members)))
+        return [(1, MadeOnDemand(ways))]
     required = open_keys & spec.required_keys
     needed = [member.rest for rank, member in spec.ranked if required >> rank & 1]
     missing = max(max(spec.lo - count, 1) - len(needed), 0)
@@ -257,6 +255,14 @@ def clauses(node: Expr) -> list[Clause]:
         pool += [spec.extra_rest] * missing
     fixed = [spec.close, spec.separator] if len(needed) + missing > 1 else [spec.close]
     return [(len(fixed), tuple(fixed)), (len(needed), tuple(needed)), (missing, tuple(pool))]
+
+
+def _all_after_key(node: Expr, rank: int) -> Expr:
+    """All that follows a key in one; beyond the ranks: an undeclared one."""
+    spec, open_keys, count, _ = node.data
+    if rank < len(spec.members):
+        return seq(*after_key(spec, open_keys, count, rank))
+    return seq(*after_extra(spec, open_keys, count))
 
 
 __all__ = [

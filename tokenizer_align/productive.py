@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from .derivatives import is_live
 from .expressions import K_ALT, K_ANCHOR, K_CALL, K_REPEAT, K_SEQ, K_UNIQUE, Expr, Rule, seq_parts
+from .member_steps import Clause
 
 MAX_DEPTH = 60  # rules inside each other that the quick decision looks into
 MAX_STEPS = 20_000  # nodes that it looks at
@@ -66,7 +67,7 @@ def _productive(node: Expr, active: set[Rule], steps: list[int]) -> tuple[bool, 
     return value, final or value
 
 
-def _clauses(node: Expr) -> list[tuple[int, tuple[Expr, ...]]]:
+def _clauses(node: Expr) -> list[Clause]:
     """What a node with calls needs: of each clause, so many of these parts must hold some text."""
     if node.kind == K_CALL:
         return [(1, (node.data.body,))]
@@ -101,7 +102,7 @@ def _productive_by_counting(start: Expr) -> bool:
         if not node.has_call:
             node.memo_productive = is_live(node)
             continue
-        needs[node] = _clauses(node)
+        needs[node] = [(needed, tuple(parts)) for needed, parts in _clauses(node)]
         work += [part for _, parts in needs[node] for part in parts]
     missing: list[int] = []  # of each clause
     owner: list[Expr] = []

@@ -112,9 +112,10 @@ class Projection:
     def _spec(self, spec: MemberSpec) -> MemberSpec | None:
         """The same members without those whose key cannot be written; None where a required one cannot."""
         if spec not in self._specs:
-            writable = [member for member in spec.members if not self._lacks(member.text)]
-            if any(member.required for member in spec.members if member not in writable):
+            lacking = [member for member in spec.members if self._lacks(member.text)]
+            if any(member.required for member in lacking):
                 return None
+            writable = [member for member in spec.members if member not in lacking]
             extra = spec.extra_key is not None
             self._specs[spec] = MemberSpec(
                 tuple(self._member(member) for member in writable),
