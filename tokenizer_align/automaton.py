@@ -13,7 +13,7 @@ import numpy as np
 
 from . import kernels as k
 from .byte_masks import byte_classes, words_of
-from .choices import Frames, flatten, known_body, merge, split_frames
+from .choices import Frames, beginning, flatten, known_body, merge, split_frames
 from .counted import Count, build_chain, count_of
 from .counting import clamp_counts
 from .derivatives import heads, is_known_live, moves, nullable
@@ -27,15 +27,13 @@ from .expressions import (
     K_SEQ,
     K_SET,
     Expr,
-    alt,
-    byte_set,
     intern_node,
     lit,
     literal_bytes,
-    seq,
     seq_parts,
 )
 from .left_recursion import check_left_recursion
+from .less_words import Less, less_of, less_targets
 from .object_states import MUST_BUILD, ObjectStates
 from .tables import Tables
 
@@ -59,6 +57,7 @@ class Automaton:
         self.anchors: dict[int, str] = {}  # state -> the kind of a tracked node (`unique`) that it closes
         self.counted: dict[Count, int] = {}  # states of chains of counts, and back
         self.count_at: dict[int, Count] = {}
+        self.less_at: dict[int, Less] = {}  # states inside frames less finitely many words
         self.n_built = 0
         assert self._new_state(EPSILON) == k.EPSILON_STATE
         self.build(k.EPSILON_STATE)
@@ -140,8 +139,8 @@ class Automaton:
             return lit(bytes(lits[at:end].astype(np.uint8)))
         expr = self.exprs[code]
         if expr is None:
-            count = self.count_at.get(code)
-            return self.objects.reserved_expr(code) if count is None else count.expr
+            made = self.count_at.get(code) or self.less_at.get(code)
+            return self.objects.reserved_expr(code) if made is None else made.expr
         return expr
 
     # --- building -------------------------------------------------------------------------------------------------
@@ -157,6 +156,8 @@ class Automaton:
                 build_chain(self, state, self.count_at[state])
             elif state in self.objects.at_state:
                 self.objects.build_keys(state)
+            elif state in self.less_at:
+                self._build_row(state, less_targets(self, self.less_at[state]))
             else:
                 self.objects.build_after(state)
             return
@@ -201,7 +202,7 @@ class Automaton:
         Such a frame is, say, an undeclared key of an object that has several kinds of them. Anchors (`unique`) come
         onto the stack with the bracket and not before, so what they lie below stays in the row.
         """
-        tables, apart = self.tables, dict[Frames, Expr]()
+        tables, apart = self.tables, dict[Frames, list[Expr]]()
         found = [(mask, flatten(frames)) for mask, frames in moves(expr)]
         frees: dict[Frames, list[tuple[int, Expr]]] = {}
         for mask, frames in found:
@@ -209,14 +210,16 @@ class Automaton:
                 frees.setdefault(frames[1:], []).append((mask, frames[0]))
         for below, ways in frees.items():
             if sum(mask.bit_count() for mask, _ in ways) >= self.wide_bytes:
-                apart[below] = alt(*(seq(byte_set(mask), top) for mask, top in ways))
+                apart[below] = beginning(expr, ways)
         rest = [(mask, f) for mask, f in found if f[1:] not in apart or f[0].has_call] if apart else found
         row_state, is_nullable = self.reserve_states(1) if apart else state, nullable(expr)
         self.exprs[row_state] = expr
         tables.state_nullable.array[row_state] = is_nullable
         self._build_row(row_state, self._group(rest))
         if apart:
-            lists = [[row_state], *([self.code_of(top), *map(self.code_of, below)] for below, top in apart.items())]
+            lists = [[row_state]]
+            for below, tops in apart.items():
+                lists += [[self.code_of(top), *map(self.code_of, below)] for top in tops]
             flat = [len(lists), *(item for codes in lists for item in (len(codes), *codes))]
             tables.state_row.array[state] = tables.seqs.extend(flat)
             tables.state_kind.array[state] = k.CHOICES
@@ -235,7 +238,12 @@ class Automaton:
                     build_chain(self, here, self.count_at[here])
                     built += 1
                     continue
-                targets = {mask: self.code_of(after) for mask, after in heads(expr) if self._is_live(after)}
+                less = less_of(expr)
+                if less is not None:
+                    self._build_row(here, less_targets(self, less))
+                    built += 1
+                    continue
+                targets = {mask: self.code_of(after) for mask, after in heads(expr) if self.is_live(after)}
                 self._build_row(here, targets)
                 built += 1
                 if self._note_count(here, expr):
@@ -243,7 +251,7 @@ class Automaton:
                 following += [target for target in targets.values() if 0 <= target < k.LIT_BASE]
             work = following
 
-    def _is_live(self, expr: Expr) -> bool:
+    def is_live(self, expr: Expr) -> bool:
         """Whether a frame can be completed; counts that cannot run out do not matter for that."""
         return expr is not EMPTY if expr.plain else is_known_live(clamp_counts(expr, self.longest_token))
 

@@ -7,7 +7,8 @@ frame is the union: a deterministic automaton there. Others stay apart and run s
 
 from __future__ import annotations
 
-from .expressions import EPSILON, K_CALL, K_SEQ, Expr, alt, seq, seq_parts
+from .derivatives import heads, is_known_live, nullable
+from .expressions import EPSILON, K_ALT, K_BOTH, K_CALL, K_REPEAT, K_SEQ, Expr, Rule, alt, byte_set, seq, seq_parts
 
 Frames = tuple[Expr, ...]
 
@@ -80,3 +81,38 @@ def _join(choices: list[Frames], place: int) -> list[Frames]:
         own = () if joined is EPSILON else (joined,)
         apart.append((*own, *others) if place == 0 else (*others, *own))
     return apart
+
+
+def beginning(expr: Expr, ways: list[tuple[int, Expr]]) -> list[Expr]:
+    """Frames that begin in these ways: (bytes, what the topmost frame becomes), some of the moves of `expr`.
+
+    Intersections come back as they are, since a frame less some words (`less_words`) is one of them.
+    """
+    left, found = dict.fromkeys(ways), list[Expr]()
+    for node in _intersections(expr, set()):
+        own = [(mask, after) for mask, after in heads(node) if is_known_live(after)]
+        if own and all(way in left for way in own):
+            found.append(node)
+            for way in own:
+                del left[way]
+    if left:
+        found.append(alt(*(seq(byte_set(mask), top) for mask, top in left)))
+    return found
+
+
+def _intersections(expr: Expr, active: set[Rule]) -> list[Expr]:
+    """The call-free intersections that an expression may begin with."""
+    if not expr.has_call:
+        return [expr] if expr.kind == K_BOTH else []
+    if expr.kind == K_CALL:
+        if expr.data in active:
+            return []
+        active.add(expr.data)
+        return _intersections(expr.data.body, active)
+    found: list[Expr] = []
+    if expr.kind in (K_ALT, K_REPEAT, K_SEQ):
+        for part in seq_parts(expr) if expr.kind == K_SEQ else expr.args:
+            found += _intersections(part, active)
+            if expr.kind == K_SEQ and not nullable(part):
+                break
+    return found

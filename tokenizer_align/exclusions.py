@@ -52,7 +52,7 @@ class Exclusion:
     @property
     def sets(self) -> npt.NDArray[np.uint64]:
         """uint64[n_words, longest word, 4]"""
-        sets = np.zeros((len(self.words), max(map(len, self.words)), 4), np.uint64)
+        sets = np.zeros((len(self.words), max(map(len, self.words), default=0), 4), np.uint64)
         for row, word in zip(sets, self.words, strict=True):
             for place, mask in enumerate(word):
                 row[place] = words_of(mask)

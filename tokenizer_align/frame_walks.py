@@ -42,7 +42,7 @@ def less(engine: Engine, edges: Edges, nodes: tuple[int, ...], later: Bytes) -> 
 
 def kept_walk(engine: Engine, node: int, state: int) -> Walked | None:
     """What a state does below a trie node, from disk where it took long; None where its pushes are too many."""
-    expr = engine.automaton.exprs[state]
+    expr = engine.automaton.expr_of(state)
     key = engine.memo_store.key(expr, node) if node < engine.n_vocabulary_nodes else None
     walked = None if key is None else engine.memo_store.load(key)
     if walked is None:

@@ -46,7 +46,8 @@ def shared_walk(engine: Engine, node: int, state: int) -> Shared | None:
     if count is not None:
         profile = _profile(engine, node, count)
         return Shared(None, ListedExits(())) if profile is None else _counted(engine, profile, count)
-    exclusion = exclusion_of(engine.automaton.expr_of(state))
+    less = engine.automaton.less_at.get(state)
+    exclusion = exclusion_of(engine.automaton.expr_of(state)) if less is None else less.exclusion
     return None if exclusion is None else _without_words(engine, node, exclusion)
 
 
