@@ -48,6 +48,33 @@ def test_walk_run_live_and_forced_equal_their_twins(
     assert set(ahead) == set(twin_ahead)
 
 
+@settings(max_examples=100)
+@given(structured, vocabularies(), st.integers(0, 4), st.data())
+def test_correct_words_equals_its_twin(expr: Expr, drawn: DrawnVocabulary, n_bytes: int, data: st.DataObject) -> None:
+    engine = engine_for(drawn)
+    projected = engine.project(expr)
+    assume(is_settled(projected))
+    heads, tables = engine.start(projected), engine.tables
+    for _ in range(n_bytes):
+        live = engine.live_bytes(heads)
+        byte = data.draw(st.sampled_from([byte for byte in ALPHABET if live >> byte & 1] or [0]))
+        heads = engine.run(heads, np.array([byte], np.uint8)) or heads
+    plain.build_all(engine, heads, b"")
+    stack = data.draw(st.sampled_from([stack for _, stack in heads] or [-1]))
+    nodes = data.draw(st.lists(st.integers(0, engine.vocabulary.trie.n_nodes - 1), max_size=4, unique=True))
+    mask = np.array(data.draw(st.lists(st.integers(0, 2**32 - 1), min_size=engine.n_words, max_size=engine.n_words)))
+    mask = mask.astype(np.uint32)
+    twin = mask.copy()
+    for _ in range(20):
+        engine.load(heads)
+        result = k.correct_words(tables.ctx, len(heads), stack, np.array(nodes, np.int32), mask)
+        if result == k.OK:
+            break
+        engine._again(result)
+    plain.correct_words(tables, heads, stack, nodes, twin)
+    assert mask.tolist() == twin.tolist()
+
+
 @settings(max_examples=60)
 @given(regular, vocabularies())
 def test_walk_frame_equals_its_twin(expr: Expr, drawn: DrawnVocabulary) -> None:
@@ -117,8 +144,9 @@ def test_children_sizes_and_nodes_of_words_equal_their_twins(drawn: DrawnVocabul
     )
     word = tuple(data.draw(st.lists(sets, min_size=1, max_size=3)))
     found = np.zeros(1000, np.int32)
-    rows = np.array([[words_of(mask) for mask in word]])
-    n_found = k.find_nodes(tables.ctx, 0, rows, np.array([len(word)]), found)
+    depth = data.draw(st.integers(0, 2))
+    rows = np.array([[words_of(mask) for mask in (*[0] * depth, *word)]])
+    n_found = k.find_nodes(tables.ctx, 0, rows, np.array([depth + len(word)]), np.array([0]), depth, found)
     assert sorted(found[:n_found].tolist()) == plain.find_nodes(tables, 0, word)
 
 

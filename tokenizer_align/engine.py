@@ -24,6 +24,7 @@ from .cache import ArrayCache
 from .counters import Counters
 from .errors import DominoError
 from .expressions import Expr
+from .head_rows import HeadRows
 from .memo_store import MemoStore, memo_cache
 from .memos import make_memo
 from .plain_tokens import PlainTokens
@@ -102,7 +103,7 @@ class Engine(PlainTokens):
     def _forget_walks(self) -> None:
         """What was walked together, and what is known of heads inside arrays and objects without equal parts."""
         self.shared_walks, self.unique = SharedWalks(), UniqueRuns(self)
-        self.shape_walks = ShapeWalks()
+        self.shape_walks, self.head_rows = ShapeWalks(), HeadRows(self)
         self.unique_masks = UniqueMasks(self, self.unique)
         self.unique_plans = UniquePlans(self)
 
@@ -177,7 +178,8 @@ class Engine(PlainTokens):
             row = self.rows.find(heads)
         if row is not None:
             return row
-        row, reads = self._mask(heads)
+        by_heads = not isinstance(heads, Tracked) and self.head_rows.suits(heads)
+        row, reads = self.head_rows.mask(heads) if by_heads else self._mask(heads)
         if (k.ACCEPT, -1) in heads:
             row |= self._end_bits
         with self.lock:
@@ -191,7 +193,7 @@ class Engine(PlainTokens):
         if isinstance(heads, Tracked):
             with self.lock:
                 return self.unique_masks.mask(heads.groups), _ALL_READ
-        mask, reads, opens_tracked = self._walk(heads)
+        mask, reads, opens_tracked = self.walk_heads(heads)
         if opens_tracked:
             with self.lock:
                 for token in self.unique_masks.illegal_tokens((heads, ()), mask):
@@ -200,9 +202,9 @@ class Engine(PlainTokens):
 
     def walked(self, heads: Heads) -> Mask:
         """The same for the automaton alone, which takes anchors for brackets."""
-        return self._walk(heads)[0]
+        return self.walk_heads(heads)[0]
 
-    def _walk(self, heads: Heads) -> tuple[Mask, Reads, bool]:
+    def walk_heads(self, heads: Heads) -> tuple[Mask, Reads, bool]:
         """The mask of the automaton, what the walk read of the stacks, and whether anchors came onto one."""
         mask, n_rounds = self.rows.empty_row(), 0
         if asked := first_wanted(self, heads):

@@ -6,12 +6,15 @@ words would take: as long as every beginning of a word can still become another 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
+from . import kernels as k
 from .byte_masks import words_of
 from .derivatives import heads, is_known_live
 from .expressions import (
@@ -29,6 +32,9 @@ from .expressions import (
     seq_parts,
 )
 
+if TYPE_CHECKING:
+    from .engine import Engine
+
 MAX_WORDS = 1_000
 MAX_STATES = 32  # derivatives of the whole frame that the words may lead to
 
@@ -44,19 +50,31 @@ class Exclusion:
     words: tuple[Word, ...]
     ends_frame: bool
 
-    @property
-    def lengths(self) -> npt.NDArray[np.int64]:
-        """int64[n_words]"""
-        return np.array([len(word) for word in self.words], np.int64)
 
-    @property
-    def sets(self) -> npt.NDArray[np.uint64]:
-        """uint64[n_words, longest word, 4]"""
-        sets = np.zeros((len(self.words), max(map(len, self.words), default=0), 4), np.uint64)
-        for row, word in zip(sets, self.words, strict=True):
-            for place, mask in enumerate(word):
-                row[place] = words_of(mask)
-        return sets
+@lru_cache(maxsize=16)
+def _arrays(exclusion: Exclusion) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.int64]]:
+    """The words as sets of bytes: uint64[n_words, longest word, 4]; and their lengths: int64[n_words]."""
+    words = exclusion.words
+    sets = np.zeros((len(words), max(map(len, words), default=0), 4), np.uint64)
+    for row, word in zip(sets, words, strict=True):
+        for place, mask in enumerate(word):
+            row[place] = words_of(mask)
+    return sets, np.array([len(word) for word in words], np.int64)
+
+
+def find_words(
+    engine: Engine, node: int, exclusion: Exclusion, which: Sequence[int], depth: int = 0
+) -> npt.NDArray[np.int32]:
+    """The trie nodes below `node` where these words end, of which `depth` bytes were read: int32[n]; equal words give
+    theirs several times."""
+    sets, lengths = _arrays(exclusion)
+    chosen, found = np.array(which, np.int64), np.empty(1024, np.int32)
+    with engine.lock:  # growing the trie in another thread moves its arrays
+        while True:
+            n = k.find_nodes(engine.tables.ctx, node, sets, lengths, chosen, depth, found)
+            if n <= len(found):
+                return found[:n]
+            found = np.empty(2 * n, np.int32)
 
 
 def exclusion_of(expr: Expr) -> Exclusion | None:

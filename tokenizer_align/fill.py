@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from . import kernels as k
 from .errors import DeadEnd, InvalidOption
+from .less_masks import is_begun
 from .shared_rows import Reads
 from .threads import n_cores, side_by_side
 
@@ -112,6 +113,7 @@ def _sort(engine: Engine, matchers: Sequence[Matcher], rows: npt.NDArray[np.uint
     batch = _Batch(rows)
     alone, places, same, again = batch.alone, batch.places, batch.same, batch.again
     walked: dict[Heads, int] = {}
+    less_at = engine.automaton.less_at
     flat: list[int] = []
     jobs: list[int] = []
     first, most, address, stride, kept = 0, 0, rows.ctypes.data, rows.strides[0], engine.rows
@@ -134,6 +136,9 @@ def _sort(engine: Engine, matchers: Sequence[Matcher], rows: npt.NDArray[np.uint
                 if found is not None:
                     rows[row] = found
                     compiled.hold_row(here, found)
+                    continue
+                if less_at and any(is_begun(less_at, code) for code, _ in heads):
+                    alone.append(row)
                     continue
                 if kept.was_asked_for(heads):
                     again.append((row, here))

@@ -831,13 +831,15 @@ def find_node(ctx, node, text):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def find_nodes(ctx, node, sets, lengths, found):  # type: ignore[no-untyped-def]
-    """The trie nodes below `node` that words lead to. A word is a row of byte sets: sets: uint64[n_words, longest, 4],
-    lengths: int64[n_words]. Into found: int32[n]; returns how many there are, which may be more than fit."""
+def find_nodes(ctx, node, sets, lengths, which, depth, found):  # type: ignore[no-untyped-def]
+    """The trie nodes below `node` that some of the words lead to, of which `depth` bytes were read. A word is a row of
+    byte sets: sets: uint64[n_words, longest, 4], lengths: int64[n_words], which: int64[n]. Into found: int32[n];
+    returns how many there are, which may be more than fit."""
     work, n_found = np.empty((256 * sets.shape[1] + 1, 2), np.int64), 0
-    for word in range(sets.shape[0]):
+    for i in range(which.shape[0]):
+        word = which[i]
         work[0, 0] = node
-        work[0, 1] = 0
+        work[0, 1] = depth
         n_work = 1
         while n_work > 0:
             n_work -= 1
@@ -1473,6 +1475,56 @@ def walk(ctx, n_heads, mask):  # type: ignore[no-untyped-def]
     """
     _i64(ctx, COUNTS)[1] = 0
     return walk_on(ctx, n_heads, mask)
+
+
+@njit(cache=True, nogil=True)
+def correct_words(ctx, n_heads, stack, nodes, mask):  # type: ignore[no-untyped-def]
+    """Put right the mask of heads one of which was taken for a frame that may also end where it may not.
+
+    nodes: int32[n], where in the vocabulary's trie it may not end; stack: what lies below it; the first `n_heads` heads
+    are the right ones. Of the tokens below these nodes only those that go on with a byte that is read below the frame
+    can have got in: they are read again. Returns OK, NEED_BUILD or NEED_ROOM; made again, the call comes out right.
+    """
+    counts = _i64(ctx, COUNTS)
+    counts[1] = 0
+    counts[2] = 0
+    counts[4] = 0
+    counts[DEEPEST] = OWN_BASE
+    counts[SETS_READ] = 0
+    counts[ANCHORS_PUSHED] = 0
+    drop_own_cells(ctx)
+    ends, trie_bytes, starts = _i32(ctx, TRIE_END), _u8(ctx, TRIE_BYTE), _i32(ctx, TRIE_TOKEN_START)
+    ids, work = _i32(ctx, TRIE_TOKEN_IDS), _i64(ctx, WORK)
+    n_heads = np.int64(n_heads)
+    below = heads_live(ctx, n_heads, close_heads(ctx, n_heads, add_below(ctx, n_heads, n_heads, np.int64(stack))))
+    for place in range(nodes.shape[0]):
+        last = np.int64(nodes[place])
+        node, begin, end = np.int64(0), np.int64(0), n_heads
+        while node != last:
+            node += 1
+            while ends[node] <= last:
+                node = np.int64(ends[node])
+            after = step(ctx, begin, end, np.int64(trie_bytes[node]), end)
+            begin, end = end, after
+        child = last + 1
+        while child < ends[last]:
+            following, byte = np.int64(ends[child]), np.int64(trie_bytes[child])
+            if below[byte >> 6] >> np.uint64(byte & 63) & np.uint64(1):
+                for i in range(np.int64(starts[child]), np.int64(starts[following])):
+                    mask[ids[i] >> 5] &= ~(np.uint32(1) << np.uint32(ids[i] & 31))
+                _, n_work = visit_child(ctx, child, byte, begin, end, end, 0, mask)
+                while n_work > 0 and not counts[2]:
+                    n_work -= 3
+                    inner, first, top = work[n_work] + 1, work[n_work + 1], work[n_work + 2]
+                    behind, stop = top, np.int64(ends[inner - 1])
+                    while inner < stop:
+                        byte = np.int64(trie_bytes[inner])
+                        behind, n_work = visit_child(ctx, inner, byte, first, top, behind, n_work, mask)
+                        inner = np.int64(ends[inner])
+            child = following
+    if counts[2]:
+        return NEED_ROOM
+    return NEED_BUILD if counts[4] else OK
 
 
 @njit(cache=True, nogil=True)

@@ -1,88 +1,189 @@
 """States of frames less finitely many words (`exclusions`): the words are read beside the frame, without derivatives.
 
-Behind a byte with which no word goes on the frame is whole again. Behind the others it is one more such state, made
-when a text comes there: a name that is no keyword passes a few of these.
+Behind a byte with which no word goes on the frame is whole again. Behind the others it is one more such state. All of a
+frame that goes on behind its words (names less keywords) are made at once, as tokens and masks come to dozens of them;
+others when a text comes there.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
+import numpy as np
+import numpy.typing as npt
+
 from . import kernels as k
+from .byte_masks import bytes_of
 from .derivatives import heads
-from .exclusions import Exclusion, Word, exclusion_of
+from .exclusions import Exclusion, exclusion_of, find_words
 from .expressions import EPSILON, K_BOTH, Expr, alt, both_unchecked, byte_set, neg, seq
 
 if TYPE_CHECKING:
     from .automaton import Automaton
+    from .engine import Engine
+
+MAX_AT_ONCE = 4_000  # bytes of words whose states are made at once; a state takes 1 kB
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Less:
-    """`exclusion`: the frame as it goes on, and what is left of the words; `is_word`: it may not end here."""
+    """A frame in which words have begun. `start`: the frame at its beginning; `whole`: as it goes on.
 
-    exclusion: Exclusion
+    left: which of the words go on behind `depth` bytes; is_word: one of them is complete, the frame may not end here.
+    code: of `whole`; found: the result of `ends`.
+    """
+
+    start: Exclusion
+    whole: Expr
+    depth: int
+    left: tuple[int, ...]
     is_word: bool = False
+    code: int = k.DEAD
+    found: list[npt.NDArray[np.int32]] = field(default_factory=list)
+
+    @property
+    def exclusion(self) -> Exclusion:
+        """What is left of the words, and the frame without which they are."""
+        words = tuple(dict.fromkeys(self.start.words[i][self.depth :] for i in self.left))
+        return Exclusion(self.whole, words, self.start.ends_frame)
 
     @property
     def expr(self) -> Expr:
         left = [seq(*map(byte_set, word)) for word in self.exclusion.words]
-        return both_unchecked(self.exclusion.whole, neg(alt(*left, *([EPSILON] if self.is_word else []))))
+        return both_unchecked(self.whole, neg(alt(*left, *([EPSILON] if self.is_word else []))))
+
+    def ends(self, engine: Engine) -> npt.NDArray[np.int32]:
+        """The nodes of the vocabulary's trie where one of the words that are left ends: int32[n]."""
+        if not self.found:
+            self.found.append(find_words(engine, 0, self.start, self.left, self.depth))
+        return self.found[0]
 
 
 def less_of(expr: Expr) -> Less | None:
     """How such a state is built, for one that begins; None for other expressions."""
     if expr.kind != K_BOTH or expr.counts:
         return None
-    exclusion = exclusion_of(expr)
-    return None if exclusion is None else Less(exclusion)
+    start = exclusion_of(expr)
+    return None if start is None else Less(start, start.whole, 0, tuple(range(len(start.words))))
 
 
 def less_targets(automaton: Automaton, less: Less) -> dict[int, int]:
     """The codes behind the bytes that such a state reads (256-bit masks)."""
-    parts, targets = _by_first(less.exclusion.words), dict[int, int]()
-    for mask, after in heads(less.exclusion.whole):
-        if not automaton.is_live(after):
-            continue
-        for common, rests in parts:
-            if common & mask:
-                target = _behind(automaton, after, rests, less.exclusion.ends_frame)
-                if target != k.DEAD:
-                    targets[common & mask] = target
-                mask &= ~common
-        if mask:
-            targets[mask] = automaton.code_of(after)
+    made = _Made(automaton)
+    targets = made.targets(less)
+    if less.depth == 0 and not less.start.ends_frame and sum(map(len, less.start.words)) <= MAX_AT_ONCE:
+        made.build_rest()
     return targets
 
 
-def _by_first(words: tuple[Word, ...]) -> list[tuple[int, list[Word]]]:
-    """What is left of the words behind each first byte, for disjoint sets of bytes."""
-    by_mask: dict[int, list[Word]] = {}
-    for word in words:
-        by_mask.setdefault(word[0], []).append(word[1:])
-    parts: list[tuple[int, list[Word]]] = []
-    for mask, rests in by_mask.items():
+class _Made:
+    """States that are made behind one: `first`, the code of the first of them."""
+
+    def __init__(self, automaton: Automaton) -> None:
+        self.automaton = automaton
+        self.new: list[tuple[int, Less]] = []  # in the order of their codes
+        self._rows: dict[Expr, npt.NDArray[np.int32]] = {}
+
+    def targets(self, less: Less) -> dict[int, int]:
+        """The codes behind the bytes that a state reads."""
+        parts, targets = _by_first(less), dict[int, int]()
+        for mask, after in heads(less.whole):
+            if not self.automaton.is_live(after):
+                continue
+            for common, those in parts:
+                if common & mask:
+                    target = self._behind(less, after, those)
+                    if target != k.DEAD:
+                        targets[common & mask] = target
+                    mask &= ~common
+            if mask:
+                targets[mask] = self.automaton.code_of(after)
+        return targets
+
+    def _behind(self, less: Less, after: Expr, those: list[int]) -> int:
+        """The code of a frame in which these words have come one byte further."""
+        words, depth = less.start.words, less.depth + 1
+        left = tuple([i for i in those if len(words[i]) > depth])
+        is_word = len(left) < len(those)
+        if after is EPSILON:
+            return k.DEAD if is_word else k.EPSILON_STATE
+        code = self.automaton.code_of(after)
+        if not left and not is_word:
+            return code
+        state = self.automaton.reserve_states(1)
+        made = self.automaton.less_at[state] = Less(less.start, after, depth, left, is_word, code)
+        self.automaton.tables.state_nullable.array[state] = bool(after.memo_nullable) and not is_word
+        self.new.append((state, made))
+        return state
+
+    def build_rest(self) -> None:
+        """Build all that was made and what follows: rows of the whole frame, with other codes where words go on."""
+        places, codes, wholes = list[int](), list[int](), list[npt.NDArray[np.int32]]()
+        at = 0
+        while at < len(self.new):
+            less = self.new[at][1]
+            wholes.append(self._row(less.whole))
+            parts = _by_first(less)
+            for mask, after in heads(less.whole):
+                for common, those in parts if self.automaton.is_live(after) else ():
+                    if common & mask:
+                        target = self._behind(less, after, those)
+                        members = _members(common & mask)
+                        places += [256 * at + byte for byte in members]
+                        codes += [target] * len(members)
+            at += 1
+        if not self.new:
+            return
+        tables, states = self.automaton.tables, np.array([state for state, _ in self.new])
+        first = tables.rows.reserve(len(states))
+        rows = tables.rows.array[256 * first : 256 * (first + len(states))]
+        np.concatenate(wholes, out=rows)
+        rows[places] = codes
+        is_live = rows.reshape(-1, 256) != k.DEAD
+        tables.state_live.array.reshape(-1, 4)[states] = np.packbits(is_live, axis=1, bitorder="little").view(np.uint64)
+        tables.state_row.array[states] = np.arange(first, first + len(states))
+        is_wide = np.count_nonzero(is_live, axis=1) >= self.automaton.wide_bytes
+        tables.state_flags.array[states[is_wide]] |= k.FLAG_WIDE
+        tables.state_kind.array[states] = k.ROW
+
+    def _row(self, whole: Expr) -> npt.NDArray[np.int32]:
+        """int32[256], the codes behind each byte of a frame without words."""
+        row = self._rows.get(whole)
+        if row is None:
+            row = self._rows[whole] = np.full(256, k.DEAD, np.int32)
+            for mask, after in heads(whole):
+                if self.automaton.is_live(after):
+                    row[bytes_of(mask)] = self.automaton.code_of(after)
+        return row
+
+
+def _by_first(less: Less) -> list[tuple[int, list[int]]]:
+    """The words that are left by what they read next, for disjoint sets of bytes."""
+    words, depth = less.start.words, less.depth
+    by_mask: dict[int, list[int]] = {}
+    for i in less.left:
+        by_mask.setdefault(words[i][depth], []).append(i)
+    parts: list[tuple[int, list[int]]] = []
+    union = 0
+    for mask, those in by_mask.items():
+        if not union & mask:
+            parts.append((mask, those))
+            union |= mask
+            continue
+        union |= mask
         split = []
         for other, several in parts:
             if other & mask:
-                split.append((other & mask, several + rests))
+                split.append((other & mask, several + those))
             if other & ~mask:
                 split.append((other & ~mask, several))
             mask &= ~other
-        parts = [*split, (mask, rests)] if mask else split
+        parts = [*split, (mask, those)] if mask else split
     return parts
 
 
-def _behind(automaton: Automaton, after: Expr, rests: list[Word], ends_frame: bool) -> int:
-    """The code of a frame in which words have begun: these are left of them."""
-    left = tuple(dict.fromkeys(rest for rest in rests if rest))
-    is_word = len(left) < len(rests) and not all(rests)
-    if after is EPSILON:
-        return k.DEAD if is_word else k.EPSILON_STATE
-    if not left and not is_word:
-        return automaton.code_of(after)
-    state = automaton.reserve_states(1)
-    automaton.less_at[state] = Less(Exclusion(after, left, ends_frame), is_word)
-    automaton.tables.state_nullable.array[state] = bool(after.memo_nullable) and not is_word
-    return state
+@lru_cache(maxsize=1024)
+def _members(mask: int) -> tuple[int, ...]:
+    return tuple(bytes_of(mask).tolist())

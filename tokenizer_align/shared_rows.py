@@ -71,8 +71,18 @@ class SharedRows:
         row.fill(0)
         return row
 
+    def give_back(self, row: Mask) -> None:
+        """A row that nobody holds any more is written again; the lock need not be held."""
+        if row.flags.writeable and len(self._spare) < MAX_SPARE:
+            self._spare.append(row)
+
     def find(self, heads: Heads) -> Mask | None:
         """The kept mask of closed heads."""
+        found = self.look(heads)
+        return None if found is None else found[0]
+
+    def look(self, heads: Heads) -> tuple[Mask, Depths | None] | None:
+        """The same, and how many cells of each head's stack it depends on (None: all)."""
         known = () if isinstance(heads, Tracked) else self._depths.get(tuple([code for code, _ in heads]), ())
         for depths in known:
             key = self._key(heads, depths)
@@ -80,11 +90,11 @@ class SharedRows:
             if row is None and key in self._old_rows:
                 row = self._enter(key, self._old_rows.pop(key))
             if row is not None:
-                return row
+                return row, depths
         row = self._rows.get(heads)
         if row is None and heads in self._old_rows:
             row = self._enter(heads, self._old_rows.pop(heads))
-        return row
+        return None if row is None else (row, None)
 
     def was_asked_for(self, heads: Heads) -> bool:
         """Whether a mask was asked for like this before, since the last age: of a batch, only what comes again is
@@ -93,11 +103,17 @@ class SharedRows:
         self._asked.add(heads)
         return len(self._asked) == n
 
-    def keep(self, heads: Heads, row: Mask, reads: Reads) -> Mask:
-        """Keep a mask; returns the one that is kept, which is read-only from then on. The other one is given away."""
-        if reads.is_apart:
+    def keep(self, heads: Heads, row: Mask, reads: Reads | Depths | None) -> Mask:
+        """Keep a mask; returns the one that is kept, which is read-only from then on. The other one is given away.
+
+        `reads`: what a walk read, or how many cells of each stack the mask depends on (None: all).
+        """
+        if isinstance(reads, Reads):
+            depths = None if reads.is_apart else self.depths_of(heads, reads.deepest)
+        else:
+            depths = reads
+        if depths is None:
             return self._enter(heads, row)
-        depths = self._depths_of(heads, reads.deepest)
         known = self._depths.setdefault(tuple([code for code, _ in heads]), [])
         if depths not in known:
             known.insert(0, depths)
@@ -114,13 +130,13 @@ class SharedRows:
                 found.flags.writeable = False
             self._by_content[content] = found
             self._engine.count_kept(found.nbytes)
-        if found is not row and row.flags.writeable and len(self._spare) < MAX_SPARE:  # nobody holds it
-            self._spare.append(row)
+        if found is not row:
+            self.give_back(row)
         self._rows[key] = found
         self._engine.count_kept(ENTRY_BYTES)
         return found
 
-    def _depths_of(self, heads: Heads, deepest: int) -> Depths:
+    def depths_of(self, heads: Heads, deepest: int) -> Depths:
         """How many cells of each stack were read: cells stand above those below them."""
         parents, found = self._engine.tables.cell_parents, []
         for _, stack in heads:

@@ -10,7 +10,7 @@ import numpy as np
 from . import kernels as k
 from .byte_masks import words_of
 from .counted import Count, shape_of
-from .exclusions import Exclusion, exclusion_of
+from .exclusions import Exclusion, exclusion_of, find_words
 from .expressions import Expr
 from .frame_walks import FrameExits, kept_walk, less, run_walk
 from .memo_store import Walked
@@ -73,8 +73,8 @@ def _without_words(engine: Engine, node: int, exclusion: Exclusion) -> Shared | 
     walked = frames[node, whole]
     if walked is None or walked.pushes:
         return None
+    ends = sorted(set(find_words(engine, node, exclusion, range(len(exclusion.words))).tolist()))
     with engine.lock:  # growing the trie in another thread moves its arrays
-        ends = _nodes_of(engine, node, exclusion)
         base, starts, ids = walked.base, tables.trie_token_start.array, tables.trie_token_ids.array
         if exclusion.ends_frame:
             base = base.copy()
@@ -83,16 +83,6 @@ def _without_words(engine: Engine, node: int, exclusion: Exclusion) -> Shared | 
         go_on = tuple(end for end in ends if tables.trie_end.array[end] > end + 1)
     exits = FrameExits(node, whole, go_on)
     return Shared(Walked(base, less(engine, walked.edges, go_on, walked.later), walked.later), exits)
-
-
-def _nodes_of(engine: Engine, node: int, exclusion: Exclusion) -> list[int]:
-    """The trie nodes where excluded words end, ascending; the lock is held."""
-    found = np.empty(1024, np.int32)
-    while True:
-        n = k.find_nodes(engine.tables.ctx, node, exclusion.sets, exclusion.lengths, found)
-        if n <= len(found):
-            return sorted(set(found[:n].tolist()))
-        found = np.empty(2 * n, np.int32)
 
 
 def _profile(engine: Engine, node: int, count: Count) -> Profile | None:

@@ -19,7 +19,7 @@ from .canonical.laws import AlignedCompiled, CanonicalCompiled
 from .canonical.rules import TokenizationRules
 from .compiled import Compiled
 from .engine import Engine
-from .expressions import Expr, both, byte_set, lit, neg, repeat, seq, star
+from .expressions import Expr, Rule, both, byte_set, call, lit, neg, repeat, seq, star
 from .member_spec import Member, MemberSpec
 from .members import start_members
 from .vocabulary import Vocabulary
@@ -83,10 +83,12 @@ def _run_all() -> None:
         seq(lit(b"{"), repeat(letters, 1, 2), lit(b"}")),
         seq(lit(b"{"), both(seq(star(letters), lit(b'"')), neg(lit(b'ab"')))),
         seq(lit(b"{"), star(letters)),  # may end anywhere: tokens run past its end
+        seq(lit(b"{"), call(Rule("name", both(star(letters), neg(lit(b"ab"))))), call(Rule("end", lit(b'"')))),
     ):
         matcher = Compiled(expr, vocabulary, engine=engine).matcher()
-        matcher.advance(ord("{"))
-        matcher.mask()
+        for char in b"{a":
+            matcher.advance(char)
+            matcher.mask()
     _compare_rows(compiled.n_words)
 
 

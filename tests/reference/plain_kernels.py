@@ -191,6 +191,25 @@ def walk(tables: Tables, heads: Heads, mask: npt.NDArray[np.uint32]) -> None:
             child = int(tables.trie_end.array[child])
 
 
+def correct_words(tables: Tables, heads: Heads, stack: int, nodes: list[int], mask: npt.NDArray[np.uint32]) -> None:
+    """Read again the tokens below these nodes that go on with a byte that is read below the stack."""
+    below = live_bytes(tables, close_heads(tables, [(k.EPSILON_STATE, stack)]))
+    for last in nodes:
+        node, here = 0, list(heads)
+        while node != last:
+            node = next(child for child in children(tables, node) if child <= last < tables.trie_end.array[child])
+            here = step(tables, here, int(tables.trie_byte.array[node]))
+        work = [(c, step(tables, here, int(tables.trie_byte.array[c]))) for c in children(tables, last)]
+        work = [(child, after) for child, after in work if below >> int(tables.trie_byte.array[child]) & 1]
+        while work:
+            node, after = work.pop()
+            start, end = tables.trie_token_start.array[node : node + 2].tolist()
+            for token in tables.trie_token_ids.array[start:end].tolist():
+                mask[token >> 5] &= ~np.uint32(1 << (token & 31))
+                mask[token >> 5] |= np.uint32(bool(after) << (token & 31))
+            work += [(c, step(tables, after, int(tables.trie_byte.array[c]))) for c in children(tables, node)]
+
+
 def live_bytes(tables: Tables, heads: Heads) -> int:
     """Which bytes the heads can read (256-bit mask)."""
     return sum(1 << byte for byte in range(256) if any(emit(tables, head, byte) for head in heads))

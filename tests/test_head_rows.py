@@ -1,0 +1,71 @@
+"""Masks put together of those of single heads are the masks of all heads together."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+import domino_py as domino
+from tests.reference.drawn_walks import assert_masks_are_what_can_be_read
+from tests.reference.languages import DrawnVocabulary, is_settled, structured, vocabularies
+from tokenizer_align import head_rows
+from tokenizer_align.compiled import Compiled
+from tokenizer_align.engine import Engine
+from tokenizer_align.errors import EmptyLanguage
+from tokenizer_align.expressions import Expr
+from tokenizer_align.vocabulary import Vocabulary
+
+GRAMMARS = {
+    "sums in brackets": 'start: start ("+" | "-") term | term\nterm: /[0-9]+/ | "(" start ")" | NAME ("(" start ")")?\n'
+    r"NAME: /(?!(?:ab|b)\b)[a-z]+/",
+    "ambiguous": 'start: start start | "a" start? "b" | "a"',
+    "lists in lists": 'start: "(" (item ("," item)*)? ")"\nitem: start | /[a-z]+/ | /[ab]*[0-9]?/',
+}
+TOKENS = st.lists(st.text("ab+-(),01", min_size=1, max_size=4).map(str.encode), max_size=12)
+
+
+@pytest.fixture(autouse=True)
+def every_head_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    for limit in ("MIN_HEADS", "LONG_VISITS", "MIN_VISITS"):
+        monkeypatch.setattr(head_rows, limit, 1)
+
+
+@pytest.mark.parametrize("text", GRAMMARS.values(), ids=GRAMMARS.keys())
+def test_masks_of_grammars_are_exact(text: str) -> None:
+    expr = domino.grammar(text, syntax="lark").expression
+    n_found = []
+
+    @settings(max_examples=25, deadline=None)
+    @given(TOKENS, st.data())
+    def check(tokens: list[bytes], data: st.DataObject) -> None:
+        vocabulary = Vocabulary.from_bytes([*(bytes([byte]) for byte in range(256)), *tokens], ())
+        compiled = Compiled(expr, vocabulary, engine=Engine(vocabulary, 1, wide_bytes=1))
+        for _ in range(3):
+            assert_masks_are_what_can_be_read(compiled, expr, data, 4)
+        n_found.append(compiled.engine.head_rows.n_found)
+
+    check()
+    assert sum(n_found) > 0
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(structured, vocabularies(), st.data())
+def test_masks_of_drawn_constraints_are_exact(expr: Expr, drawn: DrawnVocabulary, data: st.DataObject) -> None:
+    vocabulary = Vocabulary.from_bytes(drawn.token_bytes, drawn.eos_token_ids)
+    assume(vocabulary.is_atomic)
+    engine = Engine(vocabulary, 1, wide_bytes=1)
+    assume(is_settled(engine.project(expr)))
+    try:
+        compiled = Compiled(expr, vocabulary, engine=engine)
+    except EmptyLanguage:
+        return
+    for _ in range(2):
+        matcher = compiled.matcher()
+        for _ in range(4):
+            here = matcher.configuration
+            assert (engine.walked(here.heads) == (compiled.mask(here) & ~compiled._eos_bits)).all()
+            going_on = [token for token in compiled.ids(engine.walked(here.heads)) if token not in drawn.eos_token_ids]
+            if not going_on:
+                break
+            matcher.advance(data.draw(st.sampled_from(going_on)))
