@@ -56,24 +56,11 @@ def test_tokens_are_sorted_out_as_by_the_twin(seed: int, may_end: bool, marked: 
     of_token = rng.integers(0, 9, N_TOKENS).astype(np.int32)
     tokens = rng.permutation(N_TOKENS)[:40].astype(np.int32)
     group = rng.integers(-1, N_GROUPS, 40).astype(np.int32)
-    nodes = np.arange(N_GROUPS, dtype=np.int64) * N_STATES
-    with_shared = rng.integers(0, 2, N_GROUPS).astype(np.bool_)
-    shared = np.where(with_shared, nodes + N_GROUPS * N_STATES, -1)
-    keys, values = np.full(2048, -1, np.int64), np.zeros(2048, np.int32)
-    fates = {}
-    for kind, of_group in (("own", nodes), ("shared", shared)):
-        rows = np.stack([rng.integers(0, n, 200) for n in (N_TOKENS, N_GROUPS, N_STATES, 2)], 1).astype(np.int32)
-        found = rng.integers(-1, 4, 200).astype(np.int32)
-        kernels.enter(rows, found, of_group, keys, values)
-        for (token, g, p, _), fate in zip(rows.tolist(), found.tolist(), strict=True):
-            if fate >= 0 and of_group[g] >= 0:
-                fates[kind, g, p, token] = fate
     kept, room = np.zeros((2, 3), np.uint32), np.zeros((5, 4), np.int32)
     while True:
-        n_open, most = kernels.sort_out(
-            tokens, group, of_token, begins, arcs, live, complete, cuts, ends, may_end, marked, is_plain,
-            nodes, shared, keys, values, kept, 0, room,
-        )  # fmt: skip
+        n_open = kernels.sort_out(
+            tokens, group, of_token, begins, arcs, live, complete, cuts, ends, may_end, marked, is_plain, kept, 0, room
+        )
         if n_open <= len(room):
             break
         room = np.zeros((n_open, 4), np.int32)
@@ -84,12 +71,32 @@ def test_tokens_are_sorted_out_as_by_the_twin(seed: int, may_end: bool, marked: 
         ]
     )
     arcs_of = [lists[signature] for signature in of_token.tolist()]
-    expected, rows_left, most_expected = twins.sort_out(
-        tokens.tolist(), group.tolist(), arcs_of, settled, fates, with_shared
-    )
+    expected, rows_left = twins.sort_out(tokens.tolist(), group.tolist(), arcs_of, settled)
     assert {(bit, token) for bit in (0, 1) for token in tokens_of(kept[bit])} == expected
     assert list(map(tuple, room[:n_open].tolist())) == rows_left
-    assert most == most_expected
+
+
+@settings(max_examples=60)
+@given(seeds)
+def test_what_was_found_is_looked_up_as_by_the_twin(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    nodes = np.arange(N_GROUPS, dtype=np.int64) * N_STATES
+    with_shared = rng.integers(0, 2, N_GROUPS).astype(np.bool_)
+    shared = np.where(with_shared, nodes + N_GROUPS * N_STATES, -1)
+    keys, values = np.full(2048, -1, np.int64), np.zeros(2048, np.int32)
+    known = {}
+    for kind, of_group in (("own", nodes), ("shared", shared)):
+        rows = np.stack([rng.integers(0, n, 200) for n in (N_TOKENS, N_GROUPS, N_STATES, 2)], 1).astype(np.int32)
+        found = rng.integers(-1, 4, 200).astype(np.int32)
+        kernels.enter(rows, found, of_group, keys, values)
+        for (token, g, p, _), fate in zip(rows.tolist(), found.tolist(), strict=True):
+            if fate >= 0 and of_group[g] >= 0:
+                known[kind, g, p, token] = fate
+    rows = np.stack([rng.integers(0, n, 90) for n in (N_TOKENS, N_GROUPS, N_STATES, 2)], 1).astype(np.int32)
+    fates = rng.integers(-1, 3, 90).astype(np.int32)
+    expected = twins.look_up(list(map(tuple, rows.tolist())), known, with_shared, fates.tolist())
+    kernels.look_up(rows, nodes, shared, keys, values, fates)
+    assert fates.tolist() == expected
 
 
 @settings(max_examples=60)

@@ -622,6 +622,38 @@ def start_heads(ctx, code):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
+def add_key_bytes(ctx, code, end, out):  # type: ignore[no-untyped-def]
+    """The bytes that may come inside an object's key, as `add_live_bytes`."""
+    code = key_code(ctx, code)
+    node = key_node(ctx, code)
+    siblings, key_bytes = _i32(ctx, KEY_SIBLING), _u8(ctx, KEY_BYTE)
+    state = extra_code(ctx, code)
+    if state >= LIT_BASE:
+        byte = np.int64(_i32(ctx, LITS)[state - LIT_BASE])
+        if find_key(ctx, node, byte) < 0:
+            out[byte >> 6] |= np.uint64(1) << np.uint64(byte & 63)
+    elif state >= 0 and _u8(ctx, STATE_KIND)[state] == UNBUILT:
+        request(ctx, state)
+    elif state >= 0:
+        live, rows = _u64(ctx, STATE_LIVE), _i32(ctx, ROWS)
+        row = np.int64(_i32(ctx, STATE_ROW)[state]) * 256
+        for word in range(4):
+            left = live[state * 4 + word]
+            while left:
+                byte = word * 64 + _lowest_bit(left)
+                if rows[row + byte] >= 0 and find_key(ctx, node, byte) < 0:
+                    out[word] |= left & (~left + np.uint64(1))
+                left &= left - np.uint64(1)
+    child = np.int64(_i32(ctx, KEY_CHILD)[node])
+    while child >= 0:
+        byte = np.int64(key_bytes[child])
+        bit = np.uint64(1) << np.uint64(byte & 63)
+        if emit_key(ctx, code, np.int64(-1), byte, end, end) > end:
+            out[byte >> 6] |= bit
+        child = np.int64(siblings[child])
+
+
+@njit(cache=True, nogil=True)
 def add_live_bytes(ctx, begin, end, out):  # type: ignore[no-untyped-def]
     """The bytes that the heads can read, into out: uint64[4]; requests and lack of room are left in the counts."""
     codes = _i64(ctx, HEAD_CODE)
@@ -633,9 +665,7 @@ def add_live_bytes(ctx, begin, end, out):  # type: ignore[no-untyped-def]
         if code < 0:
             continue
         if code >= KEY_BASE or (code < LIT_BASE and _u8(ctx, STATE_KIND)[code] == KEYS):
-            for byte in range(256):
-                if emit(ctx, code, np.int64(-1), byte, end, end) > end:
-                    out[byte >> 6] |= np.uint64(1) << np.uint64(byte & 63)
+            add_key_bytes(ctx, code, end, out)
         elif code >= LIT_BASE:
             first = np.int64(_i32(ctx, LITS)[code - LIT_BASE])
             out[first >> 6] |= np.uint64(1) << np.uint64(first & 63)
@@ -2305,3 +2335,214 @@ def end_groups(ctx, n_heads, tokens, text_start, text, group, bounds, out_codes,
     if counts[2]:
         return NEED_ROOM, n_groups
     return (NEED_BUILD if counts[1] else OK), n_groups
+
+
+@njit(cache=True, nogil=True)
+def open_bytes_of(ctx, begin, end, reserved, may_end, live):  # type: ignore[no-untyped-def]
+    """The bytes of text that the heads can read, into live: uint64[4]; whether a text may end there (`may_end`), or a
+    reserved byte (uint64[4]), in front of which the text's tokens end, come next."""
+    add_live_bytes(ctx, begin, end, live)
+    ends = live[3] >> np.uint64(63) & reserved[3] >> np.uint64(63) != np.uint64(0)
+    codes = _i64(ctx, HEAD_CODE)
+    for i in range(begin, end):
+        ends = ends or (may_end and codes[i] == ACCEPT)
+    for i in range(4):
+        live[i] &= ~reserved[i]
+    return ends
+
+
+@njit(cache=True, nogil=True)
+def settles(live, ends, cuts, p, may_stop):  # type: ignore[no-untyped-def]
+    """Whether a boundary of pre-tokens surely may come next, or the text end, in a state p of P."""
+    common = np.uint64(0)
+    for i in range(4):
+        common |= live[i] & cuts[p, i]
+    return common != 0 or (ends and may_stop[p])
+
+
+@njit(cache=True, nogil=True)
+def next_place(live, order, place):  # type: ignore[no-untyped-def]
+    """The next place in the order of bytes whose byte is in a set: uint64[4]; 256 where there is none."""
+    place += 1
+    while place < 256 and not live[order[place] >> 6] >> np.uint64(order[place] & 63) & np.uint64(1):
+        place += 1
+    return place
+
+
+@njit(cache=True, nogil=True)
+def reaches_boundary(ctx, begin, end, p, plan, frames, live):  # type: ignore[no-untyped-def]
+    """Whether some legal text from the heads on leads P from p to where a boundary surely may lie, or the text end:
+    1, 0, or -1 where a short search does not tell.
+
+    plan: see `list_texts`; frames: int64[n, 5], live: uint64[n, 4], room for as many bytes.
+    """
+    first, arcs, cuts, _, may_stop, reserved, order, may_end = plan
+    counts = _i64(ctx, COUNTS)
+    n_nodes, depth, unsure = 0, 0, False
+    frames[0, 0], frames[0, 1], frames[0, 2], frames[0, 3], frames[0, 4] = begin, end, p, -1, 0
+    ends = open_bytes_of(ctx, begin, end, reserved, may_end, live[0])
+    if settles(live[0], ends, cuts, p, may_stop):
+        return 1
+    while depth >= 0:
+        place, arc = frames[depth, 3], frames[depth, 4]
+        at = frames[depth, 2]
+        if place < 0 or arc >= first[at * 256 + order[place] + 1]:
+            place = next_place(live[depth], order, place)
+            if place == 256:
+                depth -= 1
+                continue
+            frames[depth, 3], frames[depth, 4] = place, first[at * 256 + order[place]]
+            continue
+        frames[depth, 4] = arc + 1
+        low, high = frames[depth, 0], frames[depth, 1]
+        after = step(ctx, low, high, np.int64(order[place]), high)
+        n_nodes += 1
+        if counts[1] or counts[2] or n_nodes > 48:
+            return -1
+        if after == high:
+            continue
+        if depth + 1 >= frames.shape[0]:
+            unsure = True
+            continue
+        depth += 1
+        then = np.int64(arcs[arc, 1])
+        frames[depth, 0], frames[depth, 1], frames[depth, 2], frames[depth, 3] = high, after, then, -1
+        ends = open_bytes_of(ctx, high, after, reserved, may_end, live[depth])
+        if settles(live[depth], ends, cuts, then, may_stop):
+            return 1
+    return -1 if unsure else 0
+
+
+@njit(cache=True, nogil=True)
+def may_cut(ctx, begin, end, p, ends, open_bytes, plan, frames, live):  # type: ignore[no-untyped-def]
+    """Whether a boundary may lie behind the heads, or the text end: 1, 0, or -1: not known; see `reaches_boundary`."""
+    first, arcs, cuts, weak_cuts, may_stop = plan[0], plan[1], plan[2], plan[3], plan[4]
+    if settles(open_bytes, ends, cuts, p, may_stop):
+        return 1
+    answer = 0
+    for word in range(4):
+        left = open_bytes[word] & weak_cuts[p, word]
+        while left:
+            byte = word * 64 + _lowest_bit(left)
+            left &= left - np.uint64(1)
+            for arc in range(first[p * 256 + byte], first[p * 256 + byte + 1]):
+                if arcs[arc, 0]:
+                    after = step(ctx, begin, end, byte, end)
+                    if after > end:
+                        found = reaches_boundary(ctx, end, after, np.int64(arcs[arc, 1]), plan, frames, live)
+                        if found > 0:
+                            return 1
+                        answer = min(answer, found)
+    return answer
+
+
+@njit(cache=True, nogil=True)
+def list_texts(ctx, n_heads, start, is_thorough, limits, plan, rooms, texts, n_texts):  # type: ignore[no-untyped-def]
+    """The legal texts from the heads on that P reads from a state as going on with the open pre-token, each up to where
+    a boundary may lie behind it.
+
+    plan: (first, arcs, cuts, weak_cuts, may_stop, reserved, order, may_end) of P: see `TokenPaths`; order: uint8[256],
+    which bytes are tried first. texts: (text: uint8[m], path: int32[m], the state of P behind each byte, text_ends:
+    int64[k + 1]), of which there are n_texts. limits: bytes of a text, places looked at. A first look, not thorough,
+    takes one text for each first byte. Returns (result, n_texts, 2: the heads' own place may be a boundary, 1: these
+    are all texts, 0: there may be more).
+    """
+    max_bytes, max_nodes = limits
+    text, path, text_ends = texts
+    first, arcs, reserved, order, may_end = plan[0], plan[1], plan[5], plan[6], plan[7]
+    frames, live, spare_frames, spare_live = rooms
+    counts = _i64(ctx, COUNTS)
+    counts[1] = 0
+    counts[2] = 0
+    n_nodes, depth, is_all, n_before = 0, 0, True, n_texts
+    ends = open_bytes_of(ctx, 0, n_heads, reserved, may_end, live[0])
+    found = may_cut(ctx, np.int64(0), np.int64(n_heads), start, ends, live[0], plan, spare_frames, spare_live)
+    if counts[1] or counts[2]:
+        return (NEED_ROOM if counts[2] else NEED_BUILD), n_before, 0
+    if found > 0:
+        return OK, n_texts, 2
+    is_all = found == 0
+    frames[0, 0], frames[0, 1], frames[0, 2], frames[0, 3], frames[0, 4] = 0, n_heads, start, -1, 0
+    while depth >= 0:
+        place, arc = frames[depth, 3], frames[depth, 4]
+        p = frames[depth, 2]
+        if place < 0 or arc >= first[p * 256 + order[place] + 1]:
+            place = next_place(live[depth], order, place)
+            if place == 256:
+                depth -= 1
+                continue
+            frames[depth, 3], frames[depth, 4] = place, first[p * 256 + order[place]]
+            continue
+        frames[depth, 4] = arc + 1
+        if arcs[arc, 0]:
+            continue
+        byte = np.int64(order[place])
+        low, high = frames[depth, 0], frames[depth, 1]
+        after = step(ctx, low, high, byte, high)
+        n_nodes += 1
+        if after == high:
+            if counts[1] or counts[2]:
+                return (NEED_ROOM if counts[2] else NEED_BUILD), n_before, 0
+            continue
+        if n_nodes > max_nodes or text_ends[n_texts] + depth + 1 >= text.shape[0] or depth >= max_bytes:
+            return OK, n_texts, 0
+        then = np.int64(arcs[arc, 1])
+        begun = text_ends[n_texts]
+        text[begun + depth], path[begun + depth] = byte, then
+        depth += 1
+        frames[depth, 0], frames[depth, 1], frames[depth, 2], frames[depth, 3] = high, after, then, -1
+        ends = open_bytes_of(ctx, high, after, reserved, may_end, live[depth])
+        found = may_cut(ctx, high, after, then, ends, live[depth], plan, spare_frames, spare_live)
+        if counts[1] or counts[2]:
+            return (NEED_ROOM if counts[2] else NEED_BUILD), n_before, 0
+        is_all = is_all and found >= 0
+        if found <= 0:
+            continue
+        if n_texts + 2 >= text_ends.shape[0] or begun + 2 * depth >= text.shape[0]:
+            return OK, n_texts, 0
+        n_texts += 1
+        text_ends[n_texts] = begun + depth
+        if is_thorough:
+            for i in range(depth):
+                text[begun + depth + i], path[begun + depth + i] = text[begun + i], path[begun + i]
+            continue
+        # On to another first byte; what is left out on the way?
+        while depth > 0:
+            p = frames[depth, 2]
+            while is_all and frames[depth, 3] < 256:
+                place = frames[depth, 3]
+                if place >= 0:
+                    for arc in range(frames[depth, 4], first[p * 256 + order[place] + 1]):
+                        is_all = is_all and arcs[arc, 0] != 0
+                place = next_place(live[depth], order, place)
+                frames[depth, 3] = place
+                if place < 256:
+                    frames[depth, 4] = first[p * 256 + order[place]]
+            depth -= 1
+    return OK, n_texts, 1 if is_all else 0
+
+
+@njit(cache=True, nogil=True)
+def list_all_texts(ctx, groups, lots, todo, is_thorough, limits, plan, rooms, texts, lot_ends, kinds, done):  # type: ignore[no-untyped-def]
+    """`list_texts` for lots, int32[n, 2]: (group of heads, state of P), as far as todo: bool[n], from the lot `done` on.
+
+    groups: (bounds, codes, stacks), as by `end_groups`; lot_ends: int64[n + 1], how many texts there are behind each;
+    kinds: int8[n]. Returns (result, lots done).
+    """
+    bounds, codes, stacks = groups
+    head_codes, head_stacks = _i64(ctx, HEAD_CODE), _i64(ctx, HEAD_STACK)
+    for lot in range(done, lots.shape[0]):
+        n_texts = lot_ends[lot]
+        kinds[lot] = 0
+        if todo[lot]:
+            g = lots[lot, 0]
+            n = bounds[g + 1] - bounds[g]
+            for i in range(n):
+                head_codes[i], head_stacks[i] = codes[bounds[g] + i], stacks[bounds[g] + i]
+            p = np.int64(lots[lot, 1])
+            result, n_texts, kind = list_texts(ctx, n, p, is_thorough, limits, plan, rooms, texts, n_texts)
+            if result != OK:
+                return result, lot
+            kinds[lot] = kind
+        lot_ends[lot + 1] = n_texts
+    return OK, lots.shape[0]

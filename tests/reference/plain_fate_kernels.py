@@ -19,32 +19,37 @@ def is_settled(g: int, p: int, live: Any, complete: Any, cuts: Any, ends: Any, m
 
 
 def sort_out(
-    tokens: Sequence[int],
-    group: Sequence[int],
-    arcs: Sequence[Sequence[Arc]],
-    settled: npt.NDArray[np.bool_],
-    fates: dict[tuple[str, int, int, int], int],
-    with_shared: npt.NDArray[np.bool_],
-) -> tuple[set[tuple[int, int]], list[Row], int]:
-    """(tokens that surely survive, by the bit before them; rows of the others; most tokens read to see one survive).
+    tokens: Sequence[int], group: Sequence[int], arcs: Sequence[Sequence[Arc]], settled: npt.NDArray[np.bool_]
+) -> tuple[set[tuple[int, int]], list[Row]]:
+    """(tokens that surely survive, by the bit before them; rows of the others).
 
-    arcs: of each token; settled: bool[n_groups, n_states]; fates: by ("own" or "shared", group, state, token);
-    with_shared: bool[n_groups], whether a group shares anything.
+    arcs: of each token; settled: bool[n_groups, n_states].
     """
-    kept, rows, most = set(), [], 0
+    kept, rows = set(), []
     for token, g in zip(tokens, group, strict=True):
         for bit, p in arcs[token] if g >= 0 else ():
-            fate = fates.get(("own", g, p, token))
-            if fate is None and with_shared[g]:
-                fate = fates.get(("shared", g, p, token)) or None
             if settled[g, p]:
                 kept.add((bit, token))
-            elif fate is None:
+            else:
                 rows.append((token, g, p, bit))
-            elif fate > 0:
-                kept.add((bit, token))
-                most = max(most, fate)
-    return kept, rows, most
+    return kept, rows
+
+
+def look_up(
+    rows: Sequence[Row],
+    known: dict[tuple[str, int, int, int], int],
+    with_shared: npt.NDArray[np.bool_],
+    fates: Sequence[int],
+) -> list[int]:
+    """The fates with what is known in place of each -1: by ("own" or "shared", group, state, token); what is shared
+    counts only where a token survives."""
+    found = list(fates)
+    for i, (token, g, p, _) in enumerate(rows):
+        if found[i] < 0:
+            found[i] = known.get(("own", g, p, token), -1)
+        if found[i] < 0 and with_shared[g]:
+            found[i] = known.get(("shared", g, p, token), 0) or -1
+    return found
 
 
 def fill_rows(of_token: Sequence[int], bits: Sequence[int]) -> tuple[set[int], set[int]]:

@@ -26,6 +26,7 @@ __all__ = [
     "NO_ROW",
     "bad_row",
     "encode_symbols",
+    "fates_by_texts",
     "fill_merge_table",
     "find_merge",
     "is_bad_pair",
@@ -33,8 +34,6 @@ __all__ = [
     "merge_phases",
     "merge_symbols",
     "merge_table",
-    "rows_by_symbol",
-    "spine_index",
 ]
 
 Array = npt.NDArray[Any]
@@ -186,73 +185,6 @@ def merge_phases(merges: Array, ranks: Array, phase: Array, shared: Array) -> No
 
 
 @njit(cache=True, nogil=True)
-def rows_by_symbol(symbols: Array, phases: Array, n_ids: int) -> Any:
-    """Symbol -> rows of merges in which it stands, by rising phase: (starts: int64[n_ids + 1], rows: int32[n]).
-
-    symbols, phases: int32[n], of each merge's row; phases below n.
-    """
-    n = len(symbols)
-    places = np.zeros(n + 1, np.int64)
-    for row in range(n):
-        places[phases[row] + 1] += 1
-    places = np.cumsum(places)
-    by_phase, starts = np.empty(n, np.int32), np.zeros(n_ids + 1, np.int64)
-    for row in range(n):
-        by_phase[places[phases[row]]] = row
-        places[phases[row]] += 1
-        starts[symbols[row] + 1] += 1
-    starts = np.cumsum(starts)
-    rows, filled = np.empty(n, np.int32), starts.copy()
-    for i in range(n):
-        symbol = symbols[by_phase[i]]
-        rows[filled[symbol]] = by_phase[i]
-        filled[symbol] += 1
-    return starts, rows
-
-
-@njit(cache=True, nogil=True)
-def spine_index(child: Array, phase: Array, n_merges: int) -> Any:
-    """Symbol -> the tokens on whose spine it stands, latest consumed first: (starts, tokens, consumed).
-
-    child: int32[n_ids], the next symbol down the spine (left or right child), -1 at its end. consumed: phase of the
-    merge above the symbol, NO_ROW where it is the token itself.
-    """
-    n_ids = len(child)
-    starts = np.zeros(n_ids + 1, np.int64)
-    n_consumed = np.zeros(n_merges + 2, np.int64)
-    total = 0
-    for t in range(n_ids):
-        symbol, when = t, n_merges
-        while symbol >= 0:
-            starts[symbol + 1] += 1
-            n_consumed[n_merges - when + 1] += 1
-            total += 1
-            when = phase[symbol]
-            symbol = child[symbol]
-    starts = np.cumsum(starts)
-    places = np.cumsum(n_consumed)
-    by_time_symbol = np.empty(total, np.int32)
-    by_time_token = np.empty(total, np.int32)
-    by_time = np.empty(total, np.int32)
-    for t in range(n_ids):
-        symbol, when = t, n_merges
-        while symbol >= 0:
-            place = places[n_merges - when]
-            places[n_merges - when] += 1
-            by_time_symbol[place], by_time_token[place] = symbol, t
-            by_time[place] = NO_ROW if when == n_merges else when
-            when = phase[symbol]
-            symbol = child[symbol]
-    tokens, consumed = np.empty(total, np.int32), np.empty(total, np.int32)
-    filled = starts.copy()
-    for i in range(total):
-        place = filled[by_time_symbol[i]]
-        filled[by_time_symbol[i]] += 1
-        tokens[place], consumed[place] = by_time_token[i], by_time[i]
-    return starts, tokens, consumed
-
-
-@njit(cache=True, nogil=True)
 def _spell(token: int, left: Array, right: Array, out: Array, n: int, stack: Array) -> int:
     """Append a token's initial symbols to out[:n]; the new n."""
     depth = 1
@@ -368,3 +300,66 @@ def bad_row(
                 out[tokens[i] >> 5] |= np.uint32(1) << np.uint32(tokens[i] & 31)
         above = phase[symbol]
         symbol = right[symbol] if is_right else left[symbol]
+
+
+@njit(cache=True, nogil=True)
+def fates_by_texts(
+    tokens: Array, firsts: Array, lot_ends: Array, kinds: Array, text: Array, path: Array, text_ends: Array,
+    of_byte: Array, is_byte_level: bool, is_byte_piece: Array, lengths: Array, stops: Array, token_kinds: Array,
+    longest: int, left: Array, right: Array, phase: Array, shared: Array, merges: Array, ranks: Array, keys: Array,
+    rows: Array, room: Array, parts: Array, fates: Array,
+) -> None:  # fmt: skip
+    """What the texts that may follow tell of tokens, into fates: int32[n]: -1 nothing, 0 that none goes on canonically,
+    else how many tokens are read at most.
+
+    The tokens of lot i, which the same texts follow, are tokens[firsts[i]:firsts[i + 1]]; kinds, lot_ends, text, path,
+    text_ends: see `kernels.list_all_texts`; lengths: int32[n_ids], of tokens in bytes; stops, token_kinds: see
+    `path_kernels`; room: see `is_bad_pair`; parts: int32[3, n], for as many bytes as a text may have.
+    """
+    for lot in range(len(kinds)):
+        if kinds[lot] == 2:
+            for i in range(firsts[lot], firsts[lot + 1]):
+                fates[i] = 1 if fates[i] < 0 else fates[i]
+            continue
+        is_all, n_open = kinds[lot] == 1, 0
+        for i in range(firsts[lot], firsts[lot + 1]):
+            n_open += fates[i] < 0
+        for at in range(lot_ends[lot], lot_ends[lot + 1]):
+            if n_open == 0:
+                break
+            begin, end = text_ends[at], text_ends[at + 1]
+            n = 0
+            for place in range(begin, end):
+                if text[place] >= 0x80 and not is_byte_level:
+                    n = -1
+                    break
+                symbol = of_byte[text[place]]
+                if symbol < 0:
+                    n = -2
+                    break
+                parts[0, n] = symbol
+                n += 1
+            if n < 0:
+                is_all = is_all and n == -2  # -2: no tokens write this text
+                continue
+            n, _ = merge_symbols(parts[0], n, parts[1], parts[2], merges, ranks, keys, rows)
+            place, fits = begin, True
+            for i in range(n):
+                token = parts[0, i]
+                place += lengths[token]
+                stop, kind = stops[path[place - 1]], token_kinds[token]
+                fits = fits and ((kind == 0 and stop == 0) or (kind == 1 and stop == 1))
+            if not fits:
+                continue
+            follower = parts[0, 0]
+            for i in range(firsts[lot], firsts[lot + 1]):
+                if fates[i] >= 0:
+                    continue
+                if is_byte_piece[follower] or is_byte_piece[tokens[i]]:
+                    is_all = False
+                elif not is_bad_pair(tokens[i], follower, left, right, phase, shared, merges, ranks, keys, rows, room):
+                    fates[i] = 1 + (end - begin) // longest
+                    n_open -= 1
+        if is_all:
+            for i in range(firsts[lot], firsts[lot + 1]):
+                fates[i] = max(fates[i], 0)

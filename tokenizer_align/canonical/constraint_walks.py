@@ -10,7 +10,10 @@ from __future__ import annotations
 import hashlib
 import math
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -27,18 +30,52 @@ MAX_LOOKED_AT = 64
 MIN_COUNTED = 256  # fewer tokens are run one by one
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Groups:
     """Tokens by the heads that they lead to.
 
-    group: int32[n_tokens], which one; -1 where a token cannot be read. heads: of each group. live: uint64[n_groups, 4],
-    the bytes that may come next there. complete: bool[n_groups], whether the text may end there.
+    group: int32[n_tokens], which one; -1 where a token cannot be read. The heads of group g: codes, stacks: int64[n]
+    at bounds[g]:bounds[g + 1]. live: uint64[n_groups, 4], the bytes that may come next there. complete: bool[n_groups],
+    whether the text may end there.
     """
 
     group: Ids
-    heads: list[Heads]
+    bounds: npt.NDArray[np.int64]
+    codes: npt.NDArray[np.int64]
+    stacks: npt.NDArray[np.int64]
     live: npt.NDArray[np.uint64]
     complete: npt.NDArray[np.bool_]
+
+    @cached_property
+    def heads(self) -> list[Heads]:
+        """Of all groups."""
+        bounds = self.bounds.tolist()
+        pairs = list(zip(self.codes.tolist(), self.stacks.tolist(), strict=True))
+        return [tuple(sorted(pairs[begin:end])) for begin, end in pairwise(bounds)]
+
+    def heads_of(self, g: int) -> Heads:
+        """Of one group."""
+        part = slice(self.bounds[g], self.bounds[g + 1])
+        return tuple(sorted(zip(self.codes[part].tolist(), self.stacks[part].tolist(), strict=True)))
+
+    def __len__(self) -> int:
+        return len(self.complete)
+
+    @classmethod
+    def joined(cls, group: Ids, parts: Sequence[Groups]) -> Groups:
+        """The groups of all parts, one after the other."""
+        bounds, n = [np.zeros(1, np.int64)], 0
+        for part in parts:
+            bounds.append(part.bounds[1:] + n)
+            n += int(part.bounds[-1])
+        return cls(
+            group,
+            np.concatenate(bounds),
+            *(
+                np.concatenate([getattr(part, name) for part in parts])
+                for name in ("codes", "stacks", "live", "complete")
+            ),
+        )
 
 
 class ConstraintWalks:
@@ -223,15 +260,13 @@ class ConstraintWalks:
             alone = self._run_groups(heads, tokens[apart])
             group = np.empty(len(tokens), np.int32)
             group[apart] = alone.group
-            found, live, complete = list(alone.heads), [alone.live], [alone.complete]
+            parts, n_groups = [alone], len(alone)
             for n, first in zip(*(each.tolist() for each in np.unique(n_items, return_index=True)), strict=True):
                 if n >= 0:
-                    one = self._run_groups(heads, tokens[first : first + 1])
-                    group[n_items == n] = len(found) if one.heads else -1
-                    found += one.heads
-                    live.append(one.live)
-                    complete.append(one.complete)
-            return Groups(group, found, np.concatenate(live), np.concatenate(complete))
+                    parts.append(self._run_groups(heads, tokens[first : first + 1]))
+                    group[n_items == n] = n_groups if len(parts[-1]) else -1
+                    n_groups += len(parts[-1])
+            return Groups.joined(group, parts)
 
     def _items_begun(self, heads: Heads) -> Ids | None:
         """int32[n_rows]: of the only head, a counted repetition, the items that each token reads whole; -1 for tokens
@@ -255,10 +290,11 @@ class ConstraintWalks:
                 self._room = _Room(4 * len(room.complete))
             else:
                 break
-        bounds = room.bounds[: n + 1].tolist()
-        pairs = list(zip(room.codes[: bounds[-1]].tolist(), room.stacks[: bounds[-1]].tolist(), strict=True))
-        found = [tuple(sorted(pairs[bounds[g] : bounds[g + 1]])) for g in range(n)]
-        return Groups(group, found, room.live[:n].copy(), room.complete[:n].copy())
+        n_heads = int(room.bounds[n])
+        return Groups(
+            group, room.bounds[: n + 1].copy(), room.codes[:n_heads].copy(), room.stacks[:n_heads].copy(),
+            room.live[:n].copy(), room.complete[:n].copy(),
+        )  # fmt: skip
 
     def clamped(self, heads: Heads) -> Heads:
         """The heads without counts that one token cannot use up: what can be read whole from both is the same."""

@@ -62,41 +62,44 @@ def settle(
 def sort_out(
     tokens: Any, group: Any, of_token: Any, begins: Any, arcs: Any,
     live: Any, complete: Any, cuts: Any, ends: Any, may_end: Any, marked: Any, is_plain: Any,
-    nodes: Any, shared: Any, keys: Any, values: Any, kept: Any, n_open: Any, open_rows: Any,
+    kept: Any, n_open: Any, open_rows: Any,
 ) -> Any:  # fmt: skip
     """Set the tokens that surely survive in kept: uint32[2, n_words], by the bit before them, and append the others,
     as rows (token, group, state, bit), to open_rows: int32[m, 4], behind its first n_open rows.
 
     tokens, group: int32[n]; begins, arcs: of one state of P, see `SignaturePaths.arcs`; is_plain: whether a boundary
-    settles anything; nodes: int64[n_groups], what a state is added to for a key; shared: the same for what is found
-    without the frames below the top one, where only survival counts, -1: none. Returns how many rows are open, of which
-    those beyond m are missing, and the most tokens that were read to see that one survives.
+    settles anything. Returns how many rows are open, of which those beyond m are missing.
     """
-    most = 0
     for i in range(tokens.shape[0]):
         g, token = group[i], tokens[i]
         if g < 0:
             continue
-        word, bit_of = token >> 5, np.uint32(1) << np.uint32(token & 31)
         for at in range(begins[of_token[token]], begins[of_token[token] + 1]):
             bit, p = arcs[at, 0], arcs[at, 1]
             if is_plain and is_settled(g, p, live, complete, cuts, ends, may_end, marked):
-                kept[bit, word] |= bit_of
-                continue
-            fate = _find(keys, values, nodes[g] + p, token)
-            if fate < 0 and shared[g] >= 0:
-                fate = _find(keys, values, shared[g] + p, token)
-                fate = np.int32(-1) if fate == 0 else fate
-            if fate > 0:
-                kept[bit, word] |= bit_of
-                most = max(most, fate)
-            if fate >= 0:
+                kept[bit, token >> 5] |= np.uint32(1) << np.uint32(token & 31)
                 continue
             if n_open < open_rows.shape[0]:
                 open_rows[n_open, 0], open_rows[n_open, 1] = token, g
                 open_rows[n_open, 2], open_rows[n_open, 3] = p, bit
             n_open += 1
-    return n_open, most
+    return n_open
+
+
+@njit(cache=True, nogil=True)
+def look_up(rows: Any, nodes: Any, shared: Any, keys: Any, values: Any, fates: Any) -> None:
+    """What was found before of the rows (token, group, state, bit) whose fate, int32[n], is -1.
+
+    nodes: int64[n_groups], what a state is added to for a key; shared: the same for what is found without the frames
+    below the top one, where only survival counts, -1: none.
+    """
+    for i in range(rows.shape[0]):
+        if fates[i] < 0:
+            g, p, token = rows[i, 1], rows[i, 2], rows[i, 0]
+            fates[i] = _find(keys, values, nodes[g] + p, token)
+            if fates[i] < 0 and shared[g] >= 0:
+                found = _find(keys, values, shared[g] + p, token)
+                fates[i] = found if found > 0 else -1
 
 
 @njit(cache=True, nogil=True)

@@ -15,7 +15,8 @@ import numpy.typing as npt
 
 from ..engine import Heads
 from .constraint_walks import Groups
-from .fate_kernels import enter, gather, keep_alive, sort_out, table_with
+from .fate_kernels import enter, gather, keep_alive, look_up, sort_out, table_with
+from .open_texts import OpenTexts
 from .search import Search
 from .token_paths import Ids, States
 
@@ -23,6 +24,7 @@ MAX_LOT = 64  # tokens of a lot that is remembered
 MAX_FATES = 1 << 18
 MAX_HEADS = 1 << 16
 
+MAX_LIVE = 8  # bytes that may come: beyond, texts are many, and what is found is looked up first
 FEW = 4  # so many are first decided under any stack
 # Of (heads, state of P, tokens): int32[n], how many tokens were read behind each to see it survive, 0: it does not.
 Decide = Callable[[Heads, int, Ids], npt.NDArray[np.int32]]
@@ -42,7 +44,9 @@ class Fates:
         decide_shared: Decide,
         shared_key: Callable[[Heads], Hashable | None],
         may_force: bool,
+        texts: OpenTexts | None,
     ) -> None:
+        self._texts = texts
         self._search, self._may_force = search, may_force
         self._decide, self._decide_shared, self._shared_key = decide, decide_shared, shared_key
         self._n_states = len(search.paths.cuts)
@@ -59,51 +63,98 @@ class Fates:
     def keep(self, states: States, tokens: Ids, groups: Groups, kept: npt.NDArray[np.uint32]) -> int:
         """Set the tokens that survive, read from any of some states of P, in kept: uint32[2, n_words], by the bit
         before them. Returns the most tokens that were read to see that one does."""
-        if len(self._nodes) + len(groups.heads) > MAX_HEADS:
-            self.forget()
-        nodes = np.array([self._nodes_of(heads) for heads in groups.heads], np.int64).reshape(-1, 2).T
-        n_open, most = self._sort_out(states, tokens, groups, nodes, kept)
+        n_open = self._sort_out(states, tokens, groups, kept)
         if not n_open:
-            return most
+            return 0
         rows = self._open[:n_open]
         order, firsts = np.empty(n_open, np.int64), np.empty(n_open + 1, np.int64)
         n_lots = gather(rows, self._n_states, order, firsts)
-        rows = rows[order]
-        fates, shared = np.zeros(n_open, np.int32), np.full(n_open, -1, np.int32)
-        remembered = np.full(n_open, -1, np.int32)
-        bounds = firsts[: n_lots + 1].tolist()
-        for lot, (g, p) in enumerate(rows[firsts[:n_lots], 1:3].tolist()):
-            part = slice(bounds[lot], bounds[lot + 1])
-            heads, some = groups.heads[g], rows[part, 0]
+        rows, firsts = rows[order], firsts[: n_lots + 1]
+        fates, lots = np.full(n_open, -1, np.int32), rows[firsts[:-1], 1:3]
+        is_wide = np.bitwise_count(groups.live[lots[:, 0]]).sum(axis=1) > MAX_LIVE
+        if self._texts is not None:
+            self._texts.decide(groups, lots, firsts, rows[:, 0], ~is_wide, fates)
+        if (fates < 0).any():
+            nodes = self._look_up(groups, rows, fates)
+            if self._texts is not None:
+                self._show(groups, rows, firsts, is_wide, nodes, fates)
+            self._search_for(groups, rows, firsts, nodes, fates)
+        return int(keep_alive(rows, fates, kept))
+
+    def _sort_out(self, states: States, tokens: Ids, groups: Groups, kept: npt.NDArray[np.uint32]) -> int:
+        """Set what open bytes settle; how many (token, group, state, bit), in self._open, are left."""
+        search = self._search
+        while True:
+            n_open = 0
+            for p in states:
+                n_open = sort_out(
+                    tokens, groups.group, *search.paths.arcs(p), groups.live, groups.complete, search.paths.cuts_of,
+                    search.may_end_at, search.sees_end, bool(search.walks.engine.reserved), not self._may_force,
+                    kept, n_open, self._open,
+                )  # fmt: skip
+            if n_open <= len(self._open):
+                return n_open
+            self._open = np.zeros((2 * n_open, 4), np.int32)
+
+    def _look_up(self, groups: Groups, rows: npt.NDArray[np.int32], fates: Ids) -> npt.NDArray[np.int64]:
+        """Take what was found before of the rows whose fate is -1. int64[2, n_groups]: what a state is added to for a
+        key, for all stacks and for this one, -1 where nothing is shared, and for groups that were not asked for."""
+        wanted = np.unique(rows[fates < 0, 1]).tolist()
+        if len(self._nodes) + len(wanted) > MAX_HEADS:
+            self.forget()
+        nodes = np.full((2, len(groups)), -1, np.int64)
+        for g in wanted:
+            nodes[:, g] = self._nodes_of(groups.heads_of(g))
+        look_up(rows, nodes[0], nodes[1], self._keys, self._values, fates)
+        return nodes
+
+    def _show(
+        self,
+        groups: Groups,
+        rows: npt.NDArray[np.int32],
+        firsts: npt.NDArray[np.int64],
+        is_wide: npt.NDArray[np.bool_],
+        nodes: npt.NDArray[np.int64],
+        fates: Ids,
+    ) -> None:
+        """Let texts settle rows of fate -1 where much may follow: if that is shared, under any stack."""
+        assert self._texts is not None
+        lots = rows[firsts[:-1], 1:3]
+        todo = is_wide & (np.add.reduceat(fates < 0, firsts[:-1]) > 0)
+        is_shared = nodes[1, lots[:, 0]] >= 0
+        if (todo & is_shared).any():
+            found = np.full(len(rows), -1, np.int32)
+            self._texts.show(groups, lots, firsts, rows[:, 0], todo & is_shared, found)
+            self._remember(rows, found, nodes[1])
+            fates[:] = np.where(fates < 0, found, fates)
+        if (todo & ~is_shared).any():
+            self._texts.decide(groups, lots, firsts, rows[:, 0], todo & ~is_shared, fates)
+
+    def _search_for(
+        self,
+        groups: Groups,
+        rows: npt.NDArray[np.int32],
+        firsts: npt.NDArray[np.int64],
+        nodes: npt.NDArray[np.int64],
+        fates: Ids,
+    ) -> None:
+        """Search for the rows of fate -1, and remember what was found."""
+        shared, remembered = np.full((2, len(rows)), -1, np.int32)
+        for lot in np.flatnonzero(np.add.reduceat(fates < 0, firsts[:-1])).tolist():
+            at = firsts[lot] + np.flatnonzero(fates[firsts[lot] : firsts[lot + 1]] < 0)
+            g, p = rows[at[0], 1:3].tolist()
+            heads, some = groups.heads_of(g), rows[at, 0]
             if len(some) <= FEW and nodes[1, g] >= 0:
-                found = shared[part] = self._decide_shared(heads, p, some)
+                found = shared[at] = self._decide_shared(heads, p, some)
                 if not found.all():
                     found = np.where(found > 0, found, self._decide(heads, p, some))
             else:
                 found = self._decide(heads, p, some)
-            fates[part] = found
+            fates[at] = found
             if len(some) <= MAX_LOT:
-                remembered[part] = found
+                remembered[at] = found
         self._remember(rows, remembered, nodes[0])
         self._remember(rows, shared, nodes[1])
-        return max(most, int(keep_alive(rows, fates, kept)))
-
-    def _sort_out(
-        self, states: States, tokens: Ids, groups: Groups, nodes: npt.NDArray[np.int64], kept: npt.NDArray[np.uint32]
-    ) -> tuple[int, int]:
-        search = self._search
-        while True:
-            n_open = most = 0
-            for p in states:
-                n_open, seen = sort_out(
-                    tokens, groups.group, *search.paths.arcs(p), groups.live, groups.complete, search.paths.cuts_of,
-                    search.may_end_at, search.sees_end, bool(search.walks.engine.reserved), not self._may_force,
-                    nodes[0], nodes[1], self._keys, self._values, kept, n_open, self._open,
-                )  # fmt: skip
-                most = max(most, seen)
-            if n_open <= len(self._open):
-                return n_open, most
-            self._open = np.zeros((2 * n_open, 4), np.int32)
 
     def _nodes_of(self, heads: Heads) -> tuple[int, int]:
         """Numbers, times the number of states, of heads and of what is shared of them (-1: nothing)."""

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from tokenizer_align.canonical import bpe_kernels as kernels
 from tokenizer_align.canonical.byte_pieces import BytePieces
+from tokenizer_align.canonical.merge_index import rows_by_symbol, spine_index
 from tokenizer_align.canonical.rules import TokenizationRules
 from tokenizer_align.canonical.symbols import Symbols
 
@@ -70,13 +71,20 @@ class Pairs:
         merging = (merges, self.symbols.ranks, self.symbols.keys, self.symbols.rows)
         self._tables = (self._left, self._right, self._phase, self._shared, *merging)
         # Of the left neighbour's right spine, and of the right neighbour's left spine.
-        self._on_right_spine = kernels.spine_index(self._right, self._phase, len(merges))
-        self._on_left_spine = kernels.spine_index(self._left, self._phase, len(merges))
+        self._on_right_spine = spine_index(self._right, self._phase, len(merges))
+        self._on_left_spine = spine_index(self._left, self._phase, len(merges))
         phases = self._phase[merges[:, 2]]
         self._merges_of_left, self._merges_of_right = (
-            kernels.rows_by_symbol(np.ascontiguousarray(merges[:, side]), phases, n_ids) for side in (0, 1)
+            rows_by_symbol(np.ascontiguousarray(merges[:, side]), phases, n_ids) for side in (0, 1)
         )
         self.byte_pieces = BytePieces(rules, self.symbols.of_code)
+        is_piece = np.zeros(n_ids, np.bool_)
+        is_piece[list(self.byte_pieces.byte_of)] = True
+        # What `bpe_kernels.fates_by_texts` asks for: of spelling, and of pairs.
+        self.texts_tables = (
+            (self.symbols.of_byte, rules.family == "byte_level_bpe", is_piece),
+            (*self._tables, np.empty(self._room_shape, np.int32)),
+        )
         self.never, self.whole_only = self._settle_tokens(token_bytes)
         self._whole = {token_bytes[i]: i for i in self.whole_only}
 

@@ -104,7 +104,7 @@ class Ways:
         for first in range(0, len(self.open), STRIDE):
             for bit, after, token, group in self.open[first : first + STRIDE].tolist():
                 assert self.groups is not None
-                yield bit, after, token, self.groups.heads[group]
+                yield bit, after, token, self.groups.heads_of(group)
 
 
 class Search:
@@ -247,7 +247,7 @@ class Search:
         group, p = groups.group[ends[:, 0]], ends[:, 2]
         if self.may_force:
             pairs = list(zip(group.tolist(), p.tolist(), strict=True))
-            known = {(g, at): self.is_settled(groups.heads[g], at) for g, at in set(pairs)}
+            known = {(g, at): self.is_settled(groups.heads_of(g), at) for g, at in set(pairs)}
             return np.array([known[pair] for pair in pairs], np.bool_)
         settled = np.zeros(len(ends), np.bool_)
         settle(

@@ -11,9 +11,10 @@ import numpy.typing as npt
 from ..engine import Engine, Heads
 from .constraint_walks import ConstraintWalks
 from .fates import Fates
+from .open_texts import OpenTexts
+from .pairs import Pairs
 from .search import MAX_PLACE_BYTES, PairsLike, Search
 from .token_paths import Ids, Row, States, TokenPaths
-from .witnesses import Witnesses
 
 MAX_SHALLOW = 1 << 12
 MAX_SEARCHES = 64  # of one depth, by the bytes that may come below
@@ -40,14 +41,18 @@ class Survival:
         self.full = Search(self.walks, self.paths, self.pairs, may_end=True, may_force=self.may_force)
         self.shallow = Search(self.walks, self.paths, self.pairs, may_end=False, may_force=self.may_force)
         self._above: dict[int, Search] = {}  # the same where the bytes that may come below the top frame are known
-        self.witnesses = Witnesses(self.walks, self.paths, self.pairs)
+        self.texts: OpenTexts | None = None
+        if isinstance(self.pairs, Pairs) and not self.may_force:
+            self.texts = OpenTexts(self.walks, self.paths, self.pairs)
         self._shallow: dict[tuple[Search, Heads, int], dict[int, int]] = {}
         self._fates = self._make_fates()
         self._kept: dict[tuple[Heads, States], tuple[Row, Row, int]] = {}
         self._old_kept: dict[tuple[Heads, States], tuple[Row, Row, int]] = {}
 
     def _make_fates(self) -> Fates:
-        return Fates(self.full, self.survivors, self._fates_under_any_stack, self._shared_key, self.may_force)
+        return Fates(
+            self.full, self.survivors, self._fates_under_any_stack, self._shared_key, self.may_force, self.texts
+        )
 
     def age(self) -> None:
         """The engine's budget for what is kept is filled: rows that are not asked for until it is filled again go."""
@@ -108,14 +113,6 @@ class Survival:
         """int32[n]: which of these tokens, all leading to (heads, p), survive, as `Search.survives`."""
         if self.full.is_settled(heads, p):
             return np.ones(len(tokens), np.int32)
-        if len(tokens) > 4 and not self.may_force:
-            alive = self.witnesses.fates(heads, p, tokens)
-            rest = np.flatnonzero(alive == 0)
-            alive[rest] = self._searched(heads, p, tokens[rest])
-            return alive
-        return self._searched(heads, p, tokens)
-
-    def _searched(self, heads: Heads, p: int, tokens: Ids) -> npt.NDArray[np.int32]:
         if len(tokens) <= 4:
             return np.fromiter((self._fate(heads, p, token) for token in tokens.tolist()), np.int32, len(tokens))
         alive = self._survivors_under_any_stack(heads, p, tokens)
@@ -172,8 +169,6 @@ class Survival:
                 found = 1
             else:
                 found = self._fate_under_any_stack(heads, p, token)
-            if not found and not self.may_force:
-                found = self.witnesses.fate(heads, p, token)
             found = found or self.full.survives(heads, p, token)
             fates[p, token] = found
         return found

@@ -57,6 +57,7 @@ class TokenPaths:
         self.n_words = (len(token_bytes) + 31) // 32
         texts = texts or TokenTexts.of(token_bytes)
         self.text, self.text_start = texts.text, texts.starts
+        self.lengths = np.diff(texts.starts).astype(np.int32)  # of each token in bytes
         self.stops = np.full(pre_tokens.n_states, ANYWHERE, np.uint8)
         self.stops[pre_tokens.whole] = BEHIND_WHOLE
         self.stops[pre_tokens.inside] = NOWHERE

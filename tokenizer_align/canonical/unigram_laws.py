@@ -53,13 +53,6 @@ class UnigramSearch(Search):
                 yield engine.run_plain(heads, engine.token_text(follower)), after, ending
 
 
-class _NoWitnesses:
-    """Witnesses rest on pairs, which decide nothing here."""
-
-    def fate(self, heads: Heads, p: int, token: int) -> int:
-        return 0
-
-
 class UnigramSurvival(Survival):
     """Which tokens survive; where a token is asked for, as if its pre-token began with it."""
 
@@ -73,8 +66,6 @@ class UnigramSurvival(Survival):
         endings: Any = self.endings
         self.full = UnigramSearch(self.walks, self.paths, endings, True, self.may_force)
         self._fates = self._make_fates()
-        no_witnesses: Any = _NoWitnesses()
-        self.witnesses = no_witnesses
 
     def survivors(self, heads: Heads, p: int, tokens: Ids) -> npt.NDArray[np.int32]:
         """int32[n]: which of these tokens, all leading to (heads, p), survive, as `Search.survives`."""
