@@ -2524,7 +2524,7 @@ def list_texts(ctx, n_heads, start, is_thorough, limits, plan, rooms, texts, n_t
 
 @njit(cache=True, nogil=True)
 def list_all_texts(ctx, groups, lots, todo, is_thorough, limits, plan, rooms, texts, lot_ends, kinds, done):  # type: ignore[no-untyped-def]
-    """`list_texts` for lots, int32[n, 2]: (group of heads, state of P), as far as todo: bool[n], from the lot `done` on.
+    """`list_texts` for lots, int32[n, 2]: (group of heads, state of P), as far as todo: bool[n], from lot `done` on.
 
     groups: (bounds, codes, stacks), as by `end_groups`; lot_ends: int64[n + 1], how many texts there are behind each;
     kinds: int8[n]. Returns (result, lots done).
