@@ -169,6 +169,21 @@ def test_reasons_that_show_only_once_parts_are_combined_come_with_the_others() -
     assert {problem.keyword for problem in caught.value.problems} == {"uniqueItems", "pattern"}
 
 
+def test_what_only_cannot_be_offered_is_not_called_impossible() -> None:
+    """`{"a": 1, "b": "x"}` is valid; it was said that no value is."""
+    claims = [{"not": {"additionalProperties": {"type": kind}}} for kind in ("string", "number")]
+    schema = {"type": "object", "additionalProperties": {"enum": ["x", 1]}, "allOf": claims}
+    assert pointers(schema) == ["/allOf/0/not/additionalProperties", "/allOf/1/not/additionalProperties"]
+    assert json_schema({"anyOf": [schema, {"type": "integer"}]}).narrowed
+
+
+def test_recursion_that_never_ends_is_named_with_its_pointer() -> None:
+    endless = {"type": "object", "properties": {"a": {"$ref": "#/$defs/n"}}, "required": ["a"]}
+    with pytest.raises(EmptyLanguage) as caught:
+        json_schema({"$ref": "#/$defs/n", "$defs": {"n": endless}})
+    assert [problem.pointer for problem in caught.value.problems] == ["/$defs/n"]
+
+
 def test_a_misspelt_keyword_is_said_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
     assert json_schema({"type": "integer", "maximun": 3}).matches("4")
     assert "maximun" in caplog.text and '"maximum"' in caplog.text

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from tokenizer_align.errors import ConstraintError, EmptyLanguage, InvalidOption, Problem, UnsupportedSchema
-from tokenizer_align.expressions import K_CALL, Expr, seq
+from tokenizer_align.expressions import EMPTY, K_CALL, Expr, seq
 from tokenizer_align.productive import is_productive
 
 from .base import Constraint
@@ -169,7 +169,7 @@ def _build(constraint: Constraint) -> tuple[Expr, tuple[Problem, ...]]:
             ignored += found
             compiler = make_compiler(document, constraint, compiler.dropped | dropped_keywords(document, found))
     if not is_possible:
-        found = compiler.contradictions.problems(MAX_SHOWN)
+        found = compiler.contradictions.problems(MAX_SHOWN) or _endless(compiler, support)
         raise EmptyLanguage("no JSON value satisfies the schema" + (":" if found else ""), found)
     log_misspelt(document, logger)
     compiler.settle()
@@ -193,7 +193,21 @@ def _decide(compiler: SchemaCompiler, support: Support) -> bool:
     scarce = [problem for problem, node in compiler.counted if lacks_values(node)]
     if scarce:
         raise UnsupportedSchema(list(dict.fromkeys(replace(p, pointer=original(p.pointer)) for p in scarce)))
-    return is_productive(compiler.value([""]))
+    is_possible = is_productive(compiler.value([""]))
+    unoffered = [problem for problem, is_none in compiler.narrowed.items() if is_none]
+    if not is_possible and unoffered:  # what is not offered may be all there is
+        message = 'several undeclared keys may be needed that make "{}" and other claims fail; that is not supported'
+        said = [(problem, message.format(problem.keyword)) for problem in unoffered]
+        raise UnsupportedSchema([replace(problem, message=text, severity="error") for problem, text in said])
+    return is_possible
+
+
+def _endless(compiler: SchemaCompiler, support: Support) -> list[Problem]:
+    """Where recursion is all that keeps values from existing."""
+    message = "every value would hold another one here, without end"
+    own = [pointer for pointer in support.reached if "$ref" not in compiler.keywords(pointer)]
+    found = [p for p in own if (node := compiler.value([p])) is not EMPTY and not is_productive(node)]
+    return [Problem(pointer, None, message) for pointer in dict.fromkeys(map(original, found))][:MAX_SHOWN]
 
 
 def _later_problems(document: Document, constraint: Constraint, refused: list[Problem]) -> list[Problem]:

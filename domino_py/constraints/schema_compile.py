@@ -60,7 +60,7 @@ class SchemaCompiler(SchemaLogic):
             merges_repeats  # where different items cannot be enforced, repeats will do (Python's sets)
         )
         self.contradictions = Contradictions(self)
-        self.narrowed: dict[Problem, None] = {}  # valid objects of which not every text is offered
+        self.narrowed: dict[Problem, bool] = {}  # objects of which not every text is offered, whether maybe none
         self.counted: list[tuple[Problem, Expr]] = []  # tracked nodes that need so many values, and what to say if not
         self._nodes: dict[Conjunct, Expr] = {}
         self._rules: list[tuple[Rule, Conjunct]] = []

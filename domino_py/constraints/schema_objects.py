@@ -247,7 +247,7 @@ def _note_orders(compiler: SchemaCompiler, sayings: Sayings, kinds: list[tuple[E
             how = "written last" if len(claims) == 1 else f"one key that makes all {len(claims)} such claims fail, last"
             message = f'undeclared keys whose values make "{claim.keyword}" fail are {how}'
             place = f"{original(claim.pointer)}/{claim.keyword}"
-            compiler.narrowed[Problem(place, claim.keyword, message, "note")] = None
+            compiler.narrowed[Problem(place, claim.keyword, message, "note")] = len(claims) > 1
 
 
 def _classes(compiler: SchemaCompiler, kinds: list[tuple[Expr | None, Ways]]) -> list[KeyClass]:
