@@ -19,7 +19,7 @@ from speculative.noise import gumbel, gumbel_at
 from speculative.options import DecodeOptions
 from speculative.sampling import History, Ids, Scores, log_sum_exp, penalize, scale, truncate
 
-__all__ = ["Choice", "NoiseKey", "choose", "margin"]
+__all__ = ["Choice", "NoiseKey", "choose"]
 
 Bits = npt.NDArray[np.bool_]  # bool[n_rows]
 _TRIES = 512  # tokens tried one by one before a mask within the budget is made
@@ -39,7 +39,8 @@ class Choice:
     """A decided step. `logprob` is under p (penalties, temperature, truncation), `model_logprob` under the model alone.
 
     `legal_mass` is None where it was not needed; `wanted_id` differs from `token_id` where the wanted token was
-    illegal.
+    illegal. `lead`: by how much the token is ahead of the next one that might have been chosen in its stead, noise
+    included, in units of the scaled scores; known with `exact` only.
     """
 
     token_id: int
@@ -50,6 +51,7 @@ class Choice:
     wanted_logprob: float
     because: Literal["constraint", "budget"] = "constraint"
     is_fallback: bool = False
+    lead: float = math.inf
 
 
 class _Target:
@@ -95,6 +97,7 @@ class _LegalChoice:
     token_id: int
     mass: float | None
     is_fallback: bool = False
+    lead: float = math.inf
 
 
 def choose(
@@ -105,12 +108,12 @@ def choose(
     Args:
         remaining: tokens left of the budget, this one included.
     """
-    target, wanted = _want(position, history, key, options)
+    target, (wanted, lead) = _want(position, history, key, options)
     opportunistic = options.measure == "light" and not (options.truncate == "masked" and options.truncates)
     if legal is None or (opportunistic and legal.take(wanted, remaining)):
         logp = target.logprob(wanted)
         model_logp = _model_logprob(position, wanted)
-        return Choice(wanted, logp, model_logp, 1.0 if legal is None else None, wanted, logp)
+        return Choice(wanted, logp, model_logp, 1.0 if legal is None else None, wanted, logp, lead=lead)
     bits = legal.bits()
     choice = _choose_legal(target, bits, key, options)
     wanted_is_legal = wanted_fits = bool(bits[wanted])
@@ -133,6 +136,7 @@ def choose(
         target.logprob(wanted),
         "budget" if wanted_is_legal else "constraint",
         choice.is_fallback,
+        choice.lead,
     )
 
 
@@ -149,19 +153,23 @@ def _take_first_that_fits(
     if len(ids) > _TRIES:
         best = np.flatnonzero(totals > np.partition(totals, len(ids) - _TRIES)[len(ids) - _TRIES])
         ids, totals = ids[best], totals[best]
-    for index in np.argsort(-totals, kind="stable"):
+    order = np.argsort(-totals, kind="stable")
+    for place, index in enumerate(order):
         if legal_set.take(int(ids[index]), remaining):
-            return _LegalChoice(int(ids[index]), None)
+            return _LegalChoice(int(ids[index]), None, lead=_lead(totals[order[place:]], options))
     return None
 
 
-def _want(position: Position, history: History, key: NoiseKey, options: DecodeOptions) -> tuple[_Target, int]:
-    """Return p and the unconstrained choice."""
+def _want(
+    position: Position, history: History, key: NoiseKey, options: DecodeOptions
+) -> tuple[_Target, tuple[int, float]]:
+    """Return p, the unconstrained choice and its lead."""
     if not options.penalizes and not options.do_sample:
-        return _Target(position, None, None, position.log_normalizer), position.best
+        lead = _lead(position.scores, options) if options.exact else math.inf
+        return _Target(position, None, None, position.log_normalizer), (position.best, lead)
     scores = penalize(position.scores, history, options) if options.penalizes else position.scores
     if not options.do_sample:
-        return _Target(position, scores, None, log_sum_exp(scores)), int(scores.argmax())
+        return _Target(position, scores, None, log_sum_exp(scores)), (int(scores.argmax()), _lead(scores, options))
     scores = scale(scores, options)
     kept, kept_scores = truncate(None, scores, options)
     return _Target(position, scores, kept, log_sum_exp(kept_scores)), _best(kept, kept_scores, key, options)
@@ -169,7 +177,7 @@ def _want(position: Position, history: History, key: NoiseKey, options: DecodeOp
 
 def _choose_legal(target: _Target, legal: Bits, key: NoiseKey, options: DecodeOptions) -> _LegalChoice:
     """Choose among these legal tokens; where truncation left none of them, truncate the masked distribution instead."""
-    if target.is_model_elsewhere and not options.do_sample and not options.truncates:
+    if target.is_model_elsewhere and not options.do_sample and not options.truncates and not options.exact:
         token, log_sum = target.best_legal(legal)
         return _LegalChoice(token, min(1.0, math.exp(log_sum - target.log_normalizer)))
     ids, scores = target.among(legal)
@@ -178,14 +186,25 @@ def _choose_legal(target: _Target, legal: Bits, key: NoiseKey, options: DecodeOp
     if is_fallback or options.truncate == "masked":
         ids = np.flatnonzero(legal)
         kept, scores = truncate(ids, target.scores[ids], options)
-        return _LegalChoice(_best(kept, scores, key, options), mass, is_fallback)
-    return _LegalChoice(_best(ids, scores, key, options), mass, False)
+        token, lead = _best(kept, scores, key, options)
+        return _LegalChoice(token, mass, is_fallback, lead)
+    token, lead = _best(ids, scores, key, options)
+    return _LegalChoice(token, mass, False, lead)
 
 
-def _best(ids: Ids | None, scores: Scores, key: NoiseKey, options: DecodeOptions) -> int:
-    """Return the id of the highest score, plus noise when sampling; the lowest id among equals."""
-    index = int(_totals(ids, scores, key, options).argmax())
-    return index if ids is None else int(ids[index])
+def _best(ids: Ids | None, scores: Scores, key: NoiseKey, options: DecodeOptions) -> tuple[int, float]:
+    """Return the id of the highest score, plus noise when sampling, and its lead; the lowest id among equals."""
+    totals = _totals(ids, scores, key, options)
+    index = int(totals.argmax())
+    return index if ids is None else int(ids[index]), _lead(totals, options)
+
+
+def _lead(totals: Scores | npt.NDArray[np.float64], options: DecodeOptions) -> float:
+    """Return by how much the best leads the second, where `exact` asks for it."""
+    if not options.exact or len(totals) < 2:
+        return math.inf
+    first, second = np.partition(totals, len(totals) - 2)[-1:-3:-1]
+    return float(first) - float(second)
 
 
 def _totals(ids: Ids | None, scores: Scores, key: NoiseKey, options: DecodeOptions) -> Scores | npt.NDArray[np.float64]:
@@ -198,17 +217,6 @@ def _totals(ids: Ids | None, scores: Scores, key: NoiseKey, options: DecodeOptio
         noise = gumbel_at(key.seed, key.row, key.position, ids)
     noise += scores
     return noise
-
-
-def margin(position: Position, history: History, key: NoiseKey, options: DecodeOptions) -> float:
-    """Return by how much the wanted token leads the second, noise included; in units of the scaled scores."""
-    scores = penalize(position.scores, history, options) if options.penalizes else position.scores
-    scores = scale(scores, options)
-    total: npt.NDArray[np.float64] = scores.astype(np.float64)
-    if options.do_sample:
-        total += gumbel(key.seed, key.row, key.position, len(scores))
-    first, second = np.partition(total, len(total) - 2)[-1:-3:-1]
-    return float(first - second)
 
 
 def _model_logprob(position: Position, token_id: int) -> float:

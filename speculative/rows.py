@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from speculative.choice import Choice, NoiseKey, choose, margin
+from speculative.choice import Choice, NoiseKey, choose
 from speculative.drafts import Draft, DraftContext
 from speculative.drafts.memory import DraftMemory, memory_of
 from speculative.legality import LegalSet
@@ -155,7 +155,7 @@ class Row:
         """Decide tokens along the draft for as long as the choices agree with it.
 
         Args:
-            near_tie: leave a position to a pass of its own where the best leads by less; None: never.
+            near_tie: leave a position to a pass of its own where the choice leads by less; None: never.
 
         Returns:
             the places of the drafted tokens that stay in the cache; None where the head's last token must be run again.
@@ -166,11 +166,13 @@ class Row:
             position = logits.position(batch_row, place + 1)
             position.check(len(self.output))
             key = NoiseKey(self.options.seed, self.request.row, len(self.output))
-            if near_tie is not None and margin(position, self._history, key, self.options) < near_tie:
-                self._leave_open(accepted)
-                return tuple(accepted[:-1]) if accepted else None
             state = self.legal.matcher.state() if self.legal is not None and self._memory is not None else None
             choice = choose(position, self._history, self.legal, key, self.remaining, self.options)
+            if near_tie is not None and choice.lead < near_tie:
+                if self.legal is not None and choice.token_id not in self.end_ids:
+                    self.legal.matcher.rollback(1)
+                self._leave_open(accepted)
+                return tuple(accepted[:-1]) if accepted else None
             self._record(choice)
             if choice.token_id in self.end_ids:
                 self.finish = "stop"

@@ -326,6 +326,22 @@ def test_exact_decides_near_ties_in_a_pass_of_one_token() -> None:
     assert write(model, texts)[0] == text
 
 
+@pytest.mark.parametrize("options", [{}, {"do_sample": True, "top_k": 3, "seed": 1, "temperature": 1e-6}])
+def test_exact_decides_near_ties_of_what_is_legal_where_the_model_wants_something_else(options: dict[str, Any]) -> None:
+    # The best token by far is never legal, so the tie of the next two is what decides.
+    def predict(prefix: tuple[int, ...]) -> list[float]:
+        row = [-9.0] * 257
+        row[120], row[98], row[99] = 5.0, 1.0, 0.0 if len(prefix) % 2 else 1.0
+        return row
+
+    model = TableModel(predict, 257)
+    texts = [bytes(t) for t in ([97, 97, 97, 97, 97, 97], [97, 98, 97, 97, 97, 97])]
+    text, _, numbers = write(model, texts, exact=True, speculate=True, **options)
+    assert numbers.n_redecided > 0
+    assert write(model, texts, exact=True, speculate=False, **options)[0] == text
+    assert write(model, texts, **options)[0] == text
+
+
 # Scoring -------------------------------------------------------------------------------------------------------------
 
 
