@@ -12,7 +12,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from . import kernels as k
-from .byte_masks import byte_classes, words_of
+from .byte_masks import bytes_of, words_of
 from .choices import Frames, beginning, flatten, known_body, merge, split_frames
 from .counted import Count, build_chain, count_of
 from .counting import clamp_counts
@@ -38,6 +38,7 @@ from .object_states import MUST_BUILD, ObjectStates
 from .tables import Tables
 
 WIDE_BYTES = 24  # a state that reads at least so many bytes is worth a memo over the whole trie
+FEW_BYTES = 8  # are written one by one: an index array takes longer
 EAGER_STATES = 16  # how many states of a regular frame are built at once, breadth first
 
 
@@ -269,16 +270,24 @@ class Automaton:
     def _build_row(self, state: int, targets: dict[int, int]) -> None:
         tables = self.tables
         index = tables.rows.reserve(1)
-        classes, live, n_live = byte_classes(tuple(targets))
-        np.take(np.array([k.DEAD, *targets.values()], np.int32), classes, out=tables.rows.row(index), mode="clip")
-        own = 0
-        if state in targets.values():
-            own = sum(mask for mask, target in targets.items() if target == state)
+        row, union, own = tables.rows.row(index), 0, 0
+        row.fill(k.DEAD)
+        for mask, target in targets.items():
+            union |= mask
+            if target == state:
+                own |= mask
+            if mask.bit_count() > FEW_BYTES:
+                row[bytes_of(mask)] = target
+                continue
+            while mask:
+                row[(mask & -mask).bit_length() - 1] = target
+                mask &= mask - 1
+        if own:
             tables.state_reach.array[state] = k.REACH_ALL
-        tables.state_live.row(state)[:] = live
-        tables.state_self.row(state)[:] = words_of(own)
+            tables.state_self.row(state)[:] = words_of(own)
+        tables.state_live.row(state)[:] = words_of(union)
         tables.state_row.array[state] = index
-        if n_live >= self.wide_bytes:
+        if union.bit_count() >= self.wide_bytes:
             tables.state_flags.array[state] |= k.FLAG_WIDE
         tables.state_kind.array[state] = k.ROW
 
