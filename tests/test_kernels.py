@@ -13,6 +13,7 @@ from tokenizer_align import kernels as k
 from tokenizer_align.byte_masks import words_of
 from tokenizer_align.engine import Engine
 from tokenizer_align.expressions import Expr
+from tokenizer_align.frame_walks import walk_frame
 from tokenizer_align.residuals import children_of, merged
 from tokenizer_align.trie_arrays import add_trie
 from tokenizer_align.vocabulary import Vocabulary
@@ -88,8 +89,10 @@ def test_walk_frame_equals_its_twin(expr: Expr, drawn: DrawnVocabulary) -> None:
     mask, twin_mask = np.zeros(engine.n_words, np.uint32), np.zeros(engine.n_words, np.uint32)
     edges, pushes = np.zeros(1000, np.int32), np.zeros((1000, 2), np.int32)
     for later in (np.zeros(4, np.uint64), words_of(1 << ALPHABET[0])):
-        result, n_edges, n_pushes = k.walk_frame(engine.tables.ctx, 0, state, later, mask, edges, pushes)
-        assert result == k.OK
+        items, n = np.array([[0, state]]), np.array([1, 0, 0])
+        assert k.walk_frame(engine.tables.ctx, 0, later, mask, edges, pushes, items, n) == k.OK
+        n_items, n_edges, n_pushes = n.tolist()
+        assert n_items == 0
         twin_edges, twin_pushed = plain.walk_frame(engine.tables, 0, state, mask_of(later), twin_mask)
         assert sorted(edges[:n_edges].tolist()) == sorted(twin_edges)
         assert sorted(pushes[:n_pushes, 0].tolist()) == sorted(twin_pushed)
@@ -97,6 +100,23 @@ def test_walk_frame_equals_its_twin(expr: Expr, drawn: DrawnVocabulary) -> None:
     loop = np.zeros(4, np.uint64)
     k.loop_bytes(engine.tables.ctx, state, loop)
     assert mask_of(loop) == plain.loop_bytes(engine.tables, state)
+
+
+@settings(max_examples=40)
+@given(regular, vocabularies())
+def test_a_walk_that_stops_for_states_goes_on_where_it_stopped(expr: Expr, drawn: DrawnVocabulary) -> None:
+    engine = engine_for(drawn, 10_000)
+    projected = engine.project(expr)
+    assume(is_settled(projected))
+    ((state, _), *_) = engine.start(projected) or ((0, 0),)
+    assume(0 < state < k.LIT_BASE and engine.tables.state_kind.array[state] <= k.ROW)
+    walked = walk_frame(engine, 0, state, np.zeros(4, np.uint64))
+    assert walked is not None
+    plain.build_all(engine, engine.start(projected), b"")
+    twin_mask = np.zeros(engine.n_words, np.uint32)
+    twin_edges, _ = plain.walk_frame(engine.tables, 0, state, 0, twin_mask)
+    assert sorted(walked.edges.tolist()) == sorted(twin_edges)
+    assert walked.base.tolist() == twin_mask.tolist()
 
 
 def mask_of(words: npt.NDArray[np.uint64]) -> int:

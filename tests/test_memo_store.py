@@ -53,6 +53,20 @@ def test_masks_are_the_same_with_memos_worked_out_loaded_and_dropped(cache: Arra
     assert second.memo_store.n_hits > 0
 
 
+def test_what_counted_repetitions_share_is_kept_too(cache: ArrayCache) -> None:
+    expr = ex.seq(ex.lit(b'"'), ex.repeat(ANY_CHAR, 0, 3), ex.lit(b'"'))
+    masks = []
+    for engine in (engine_with(None), engine_with(cache), engine_with(cache)):
+        matcher = Compiled(expr, VOCABULARY, engine=engine).matcher()
+        masks.append([matcher.mask().tolist()])
+        for token in VOCABULARY.ids_by_bytes[b'"'][:1] + VOCABULARY.ids_by_bytes[b"a"][:1]:
+            matcher.advance(token)
+            masks[-1].append(matcher.mask().tolist())
+    assert masks[0] == masks[1] == masks[2]
+    assert engine.memo_store.n_disk_hits > 0
+    assert engine.memo_store.n_writes == 0
+
+
 def test_damaged_files_are_worked_out_again(cache: ArrayCache) -> None:
     check_all(engine_with(cache))
     for i, path in enumerate(sorted(cache.directory.glob("*.npz"))):

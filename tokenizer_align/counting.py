@@ -106,12 +106,18 @@ def is_prefix_free(item: Expr) -> bool:
 def _clamp_both(expr: Expr, longest: int) -> Expr:
     """One other part beside a count of characters: the other part alone, as long as the count cannot run out."""
     for count, other in _counted(expr):
-        lo, hi = count.data
-        if lo == 0 and hi is not None and hi > longest:
+        hi = count.data[1]
+        if hi is not None and hi > longest and _asks_for_no_more(count, other):
             rest = completion_bytes(other)
             if rest is not None and hi >= longest + rest[1] and is_made_of(other, count.args[0]):
                 return clamp_counts(other, longest)
     return expr
+
+
+def _asks_for_no_more(count: Expr, other: Expr) -> bool:
+    """Whether every text of the other part has as many characters as a count asks for at least."""
+    lo, largest = count.data[0], lengths(count.args[0])[1]
+    return lo == 0 or (largest is not None and lo * largest <= lengths(other)[0])
 
 
 def _counted(expr: Expr) -> list[tuple[Expr, Expr]]:

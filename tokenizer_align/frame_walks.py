@@ -17,6 +17,7 @@ from .residuals import NO_EDGES, Bytes, Edges, children_of, set_large_apart
 if TYPE_CHECKING:
     from .engine import Engine
 
+FIRST_ITEMS = 1024  # that may wait for states at a time, before more room is made
 MAX_PUSHES = 4096  # nodes where a state pushes frames; beyond, it has no memo
 
 
@@ -62,23 +63,33 @@ def kept_walk(engine: Engine, node: int, state: int) -> Walked | None:
 
 
 def walk_frame(engine: Engine, node: int, state: int, later: Bytes) -> Walked | None:
-    """The same by walking: all edges but those by bytes in `later`."""
-    room = int(engine.tables.trie_end.array[node]) - node
+    """The same by walking: all edges but those by bytes in `later`.
+
+    What has to wait for a state is gone on with where it stopped: tokens can lead through a chain of states as long as
+    they are, each of which is only known behind the one before.
+    """
+    room, n_items = int(engine.tables.trie_end.array[node]) - node, FIRST_ITEMS
     edges, pushes = np.empty(room, np.int32), np.empty((MAX_PUSHES, 2), np.int32)
     while True:
-        mask = np.zeros(engine.n_words, np.uint32)
-        result, n_edges, n_pushes = run_walk(
-            engine,
-            lambda ctx, mask=mask: k.walk_frame(ctx, node, state, later, mask, edges, pushes),  # type: ignore[misc]
-        )
+        mask, items, n = np.zeros(engine.n_words, np.uint32), np.empty((n_items, 2), np.int64), np.zeros(3, np.int64)
+        items[0], n[0] = (node, state), 1
+        result = k.NEED_BUILD
+        while result == k.NEED_BUILD:
+            result, *_ = run_walk(
+                engine,
+                lambda ctx, mask=mask, items=items, n=n: (  # type: ignore[misc]
+                    k.walk_frame(ctx, node, later, mask, edges, pushes, items, n),
+                ),
+            )
         if result == k.EMPTY:
             return None
         if result == k.OK:
-            found: list[tuple[int, int]] = [(child, target) for child, target in pushes[:n_pushes].tolist()]
-            return Walked(mask, edges[:n_edges].copy(), later, tuple(found))
+            found: list[tuple[int, int]] = [(child, target) for child, target in pushes[: n[2]].tolist()]
+            return Walked(mask, edges[: n[1]].copy(), later, tuple(found))
+        n_items *= 4
 
 
-def run_walk(engine: Engine, kernel: Callable[[npt.NDArray[np.int64]], tuple[int, int, int]]) -> tuple[int, int, int]:
+def run_walk(engine: Engine, kernel: Callable[[npt.NDArray[np.int64]], tuple[int, ...]]) -> tuple[int, ...]:
     """What a kernel answers; what it had to ask for is made, and room where there was too little."""
     held, walker = engine.walkers.take_one(engine.tables, 0)
     with held:

@@ -1697,12 +1697,15 @@ def walk_on(ctx, n_heads, mask):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def walk_frame(ctx, start, state, later, mask, edges, pushes):  # type: ignore[no-untyped-def]
-    """Walk one state alone below a trie node: the tokens that it can read whole into the mask.
+def walk_frame(ctx, start, later, mask, edges, pushes, items, n):  # type: ignore[no-untyped-def]
+    """Walk states alone below trie nodes, without their stacks: the tokens that they can read whole into the mask.
 
-    edges: int32[as many as nodes below], the children of nodes where the frame may end, without those by the bytes in
-    later: uint64[4]; pushes: int32[n, 2], nodes that are reached by pushing frames, and the target that says which.
-    Returns (result, number of edges, number of pushes; EMPTY: there are more than fit).
+    start: the node where the first walk began; edges: int32[as many as nodes below], the children of nodes where the
+    frame may end, without those by the bytes in later: uint64[4]; pushes: int32[n, 2], nodes that are reached by
+    pushing frames, and the target that says which; items: int64[n, 2], nodes and states to go on from;
+    n: int64[3], how many items, edges and pushes there are.
+    Returns OK, NEED_BUILD (items are what waits for a state; all else is done, and a further call goes on there),
+    NEED_ROOM (all is to be begun again) or EMPTY (there are more pushes than fit).
     """
     counts = _i64(ctx, COUNTS)
     counts[1] = 0
@@ -1711,13 +1714,26 @@ def walk_frame(ctx, start, state, later, mask, edges, pushes):  # type: ignore[n
     trie_bytes, kinds, nullable = _u8(ctx, TRIE_BYTE), _u8(ctx, STATE_KIND), _u8(ctx, STATE_NULLABLE)
     rows, state_rows, lits = _i32(ctx, ROWS), _i32(ctx, STATE_ROW), _i32(ctx, LITS)
     reach, below = _i32(ctx, STATE_REACH), _u64(ctx, TRIE_SUBMASK)
-    n_edges, n_pushes = 0, 0
-    work[0] = start
-    work[1] = state
-    n_work = 2
+    n_work = 2 * n[0]
+    if n_work > ctx[WORK_CAPACITY]:
+        return NEED_ROOM
+    for i in range(n[0]):
+        work[2 * i] = items[i, 0]
+        work[2 * i + 1] = items[i, 1]
+    n[0] = 0
     while n_work > 0:
         n_work -= 2
         node, code = work[n_work], work[n_work + 1]
+        if code < LIT_BASE and kinds[code] != ROW:
+            if kinds[code] != UNBUILT:
+                return EMPTY
+            if n[0] == items.shape[0]:
+                return NEED_ROOM
+            request(ctx, code)
+            items[n[0], 0] = node
+            items[n[0], 1] = code
+            n[0] += 1
+            continue
         last = np.int64(ends[node])
         may_end = node != start and code < LIT_BASE and nullable[code] == 1
         if may_end:
@@ -1732,40 +1748,35 @@ def walk_frame(ctx, start, state, later, mask, edges, pushes):  # type: ignore[n
         while child < last:
             byte = np.int64(trie_bytes[child])
             if may_end and not later[byte >> 6] >> np.uint64(byte & 63) & np.uint64(1):
-                edges[n_edges] = child
-                n_edges += 1
+                edges[n[1]] = child
+                n[1] += 1
             target = np.int64(DEAD)
             if code >= LIT_BASE:
                 if lits[code - LIT_BASE] == byte:
                     target = code + 1
                     if lits[target - LIT_BASE] == LIT_END:
                         target = np.int64(EPSILON_STATE)
-            elif kinds[code] == ROW:
-                target = np.int64(rows[np.int64(state_rows[code]) * 256 + byte])
-            elif kinds[code] == UNBUILT:
-                request(ctx, code)
             else:
-                return EMPTY, n_edges, n_pushes
+                target = np.int64(rows[np.int64(state_rows[code]) * 256 + byte])
             if target < DEAD and pushes_anchor(ctx, target):
-                return EMPTY, n_edges, n_pushes
+                return EMPTY
             if target != DEAD:
                 set_tokens(ctx, np.int64(starts[child]), np.int64(starts[child + 1]), mask)
                 if np.int64(ends[child]) > child + 1:
                     if target < DEAD:
-                        if n_pushes == pushes.shape[0]:
-                            return EMPTY, n_edges, n_pushes
-                        pushes[n_pushes, 0] = child
-                        pushes[n_pushes, 1] = target
-                        n_pushes += 1
+                        if n[2] == pushes.shape[0]:
+                            return EMPTY
+                        pushes[n[2], 0] = child
+                        pushes[n[2], 1] = target
+                        n[2] += 1
                     else:
                         if n_work + 2 > ctx[WORK_CAPACITY]:
-                            counts[2] = 1
-                            return NEED_ROOM, n_edges, n_pushes
+                            return NEED_ROOM
                         work[n_work] = child
                         work[n_work + 1] = target
                         n_work += 2
             child = np.int64(ends[child])
-    return (NEED_BUILD if counts[1] else OK), n_edges, n_pushes
+    return NEED_BUILD if n[0] else OK
 
 
 @njit(cache=True, nogil=True)

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import hashlib
 from collections import OrderedDict
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +25,8 @@ __all__ = ["MemoStore", "Walked", "memo_cache"]
 MIN_TRIE_NODES = 20_000  # below, walking is as fast as reading a file
 MIN_WALK_S = 0.002
 MAX_IN_MEMORY = 32
+
+Numbers = npt.NDArray[np.integer[Any]]
 
 # Raise the version whenever a memo comes to other arrays than before.
 memo_cache = ArrayCache("memos", version=2, max_entries=128)
@@ -87,18 +91,18 @@ class MemoStore:
         if self._cache is not None:
             self.n_writes += self._cache.store(key, memo.arrays())
 
-    def load_beside(self, key: str) -> npt.NDArray[np.int32] | None:
-        """Token ids that were kept beside the memos under an address of their own."""
+    def load_beside(self, key: str, names: Sequence[str] = ("ids",)) -> list[Numbers] | None:
+        """Arrays that were kept beside the memos under an address of their own."""
         arrays = self._cache.load(key) if self._cache is not None else None
-        if arrays is None or "ids" not in arrays:
+        if arrays is None or any(name not in arrays for name in names):
             return None
         self.n_disk_hits += 1
-        return arrays["ids"].astype(np.int32)
+        return [np.asarray(arrays[name], arrays[name].dtype) for name in names]
 
-    def store_beside(self, key: str, ids: npt.NDArray[np.int32], walk_s: float) -> None:
-        """Keep token ids that took so many seconds to find."""
+    def store_beside(self, key: str, walk_s: float, **arrays: Numbers) -> None:
+        """Keep arrays that took so many seconds to find."""
         if self._cache is not None and walk_s >= MIN_WALK_S:
-            self.n_writes += self._cache.store(key, {"ids": ids})
+            self.n_writes += self._cache.store(key, dict(arrays))
 
     def n_bytes(self) -> int:
         """Bytes held in memory."""

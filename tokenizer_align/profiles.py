@@ -7,7 +7,8 @@ to a place in that order: some 20 µs where a walk takes milliseconds.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,31 +19,35 @@ if TYPE_CHECKING:
     from .counted import Count
 
 Ids = npt.NDArray[np.int32]
+Numbers = npt.NDArray[np.integer[Any]]
 
 
 class Profile:
     """How many items the tokens below a trie node use up, and where they may leave the repetition.
 
-    `counts`: int32[2, n_rows], items begun by tokens that stay in the items, and by those that end in the tail (-1 for
-    others, -2 in the second for tokens that end between two items); `exits`: int64[2, n], trie nodes where the frame
-    may end and tokens go on, and how many items they begin.
+    `counts`: int[2, n_rows], items begun by tokens that stay in the items, and by those that end in the tail (-1 for
+    others, -2 in the second for tokens that end between two items); `exits`: int[2, n], trie nodes where the frame may
+    end and tokens go on, and how many items they begin. Integers of 16 bits are sorted by digits, ten times as fast.
     """
 
-    def __init__(self, counts: npt.NDArray[np.int32], exits: npt.NDArray[np.int64], n_words: int) -> None:
-        counts, tail_counts = counts
-        self.whole: Ids = np.where(tail_counts == -2, counts, -1)  # of tokens that end between two items
-        inside = np.flatnonzero(counts >= 0)
-        keys = counts[inside]
-        if len(keys) and keys.max() < 2**15:
-            keys = keys.astype(np.int16)  # sorted by digits: 0.7 ms instead of 7 at 129,280 rows
+    def __init__(self, counts: Numbers, exits: Numbers, n_words: int) -> None:
+        self._stay, tail_counts = counts
+        inside = np.flatnonzero(self._stay >= 0)
+        keys = self._stay[inside]
         order = np.argsort(keys, kind="stable")
         self._ids: Ids = inside[order].astype(np.int32)
-        self._counts = counts[self._ids]
+        self._counts = keys[order]
+        self._ends_between = tail_counts == -2
         self.in_tail = np.flatnonzero(tail_counts >= 0).astype(np.int32)
         self._tail_counts = tail_counts[self.in_tail]
         self._exits: list[tuple[int, int]] = [(node, n) for node, n in exits.T.tolist()]
         self._all = np.zeros(n_words, np.uint32)
         k.set_ids(self._ids, self._all)
+
+    @cached_property
+    def whole(self) -> Ids:
+        """int32[n_rows], items used up by tokens that end between two of them; -1 for others."""
+        return np.where(self._ends_between, self._stay, -1).astype(np.int32)
 
     def mask(self, count: Count) -> npt.NDArray[np.uint32]:
         """The tokens that end inside the frame (a new row)."""
@@ -70,5 +75,5 @@ class Profile:
 
     def n_bytes(self) -> int:
         """Bytes that are kept, about."""
-        arrays = (self.whole, self._ids, self._counts, self.in_tail, self._tail_counts, self._all)
+        arrays = (self._stay, self._ends_between, self._ids, self._counts, self.in_tail, self._tail_counts, self._all)
         return sum(array.nbytes for array in arrays)

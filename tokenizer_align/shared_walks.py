@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,7 +16,7 @@ from .exclusions import Exclusion, exclusion_of, find_words
 from .expressions import Expr
 from .frame_walks import FrameExits, kept_walk, less, run_walk
 from .memo_store import Walked
-from .profiles import Profile
+from .profiles import Numbers, Profile
 from .residuals import NO_BYTES, NO_EDGES, Exits, ListedExits, set_large_apart
 
 if TYPE_CHECKING:
@@ -90,22 +92,41 @@ def _profile(engine: Engine, node: int, count: Count) -> Profile | None:
     key, profiles = (node, count.item, count.tail), engine.shared_walks.profiles
     if key in profiles:
         return profiles[key]
+    endless = Count(count.item, count.tail, 0, None).expr
+    name = engine.memo_store.key(endless, node) if node < engine.n_vocabulary_nodes else None
+    name = None if name is None else hashlib.sha256(f"{name} counted".encode()).hexdigest()
+    kept = None if name is None else engine.memo_store.load_beside(name, ("counts", "exits"))
+    if kept is not None:
+        profile: Profile | None = Profile(kept[0], kept[1], engine.n_words)
+    else:
+        started = time.thread_time()
+        found = _count_items(engine, node, count, endless)
+        profile = None if found is None else Profile(*found, engine.n_words)
+        if name is not None and found is not None:
+            engine.memo_store.store_beside(name, time.thread_time() - started, counts=found[0], exits=found[1])
+    engine.shared_walks.n_bytes += 0 if profile is None else profile.n_bytes()
+    return profiles.setdefault(key, profile)
+
+
+def _count_items(engine: Engine, node: int, count: Count, endless: Expr) -> tuple[Numbers, Numbers] | None:
+    """What a profile is made of: int[2, n_rows] and int[2, n]; None where items cannot be counted."""
     shape = shape_of(count.item, count.tail)
     assert shape is not None
     with engine.lock:
         engine.walkers.settle()
         with engine.changing():
-            endless = engine.automaton.code_of(Count(count.item, count.tail, 0, None).expr)
+            state = engine.automaton.code_of(endless)
     opening = words_of(sum(mask for mask, _ in shape.opening))
     room = int(engine.tables.trie_end.array[node]) - node
     exits = np.empty((2, room), np.int64)
     result = k.NEED_BUILD
     while result in (k.NEED_BUILD, k.NEED_ROOM):
         counts = np.full((2, engine.vocabulary.n_rows), -1, np.int32)
-        result, found, _ = run_walk(
+        result, n_exits, _ = run_walk(
             engine,
-            lambda ctx, counts=counts: k.walk_counted(ctx, node, endless, opening, *counts, *exits),  # type: ignore[misc]
+            lambda ctx, counts=counts: k.walk_counted(ctx, node, state, opening, *counts, *exits),  # type: ignore[misc]
         )
-    profile = Profile(counts, exits[:, :found], engine.n_words) if result == k.OK else None
-    engine.shared_walks.n_bytes += 0 if profile is None else profile.n_bytes()
-    return profiles.setdefault(key, profile)
+    if result != k.OK:
+        return None
+    kind = np.int16 if counts.max(initial=0) < 2**15 else np.int32
+    return counts.astype(kind), exits[:, :n_exits].astype(np.int32)

@@ -18,15 +18,17 @@ Head = tuple[int, int]
 
 def close_heads(tables: Tables, heads: list[Head]) -> list[Head]:
     """The heads, what aliases and sequences stand for, and all that lies below frames that may end, without finished
-    frames; one head for each code."""
-    found: dict[int, int] = {}
+    frames; one head for each code, or for each stack where these are kept apart."""
+    found: dict[object, Head] = {}
+    apart = tables.ctx[k.JOIN_CAPACITY] == 0
     work = list(heads)
     while work:
         code, stack = work.pop()
-        joined = join_stacks(tables, found[code], stack) if code in found else stack
-        if found.get(code) == joined:
+        place: object = (code, stack) if apart else code
+        joined = join_stacks(tables, found[place][1], stack) if place in found and not apart else stack
+        if found.get(place) == (code, joined):
             continue
-        found[code] = joined
+        found[place] = code, joined
         if not 0 <= code < k.LIT_BASE:
             continue
         if tables.state_kind.array[code] >= k.ALIAS:
@@ -36,7 +38,7 @@ def close_heads(tables: Tables, heads: list[Head]) -> list[Head]:
                 (k.ACCEPT, -1) if member < 0 else (int(tables.cell_state[member]), int(tables.cell_parent[member]))
                 for member in members(tables, joined)
             ]
-    return [(code, stack) for code, stack in found.items() if not _is_dropped(tables, code)]
+    return [(code, stack) for code, stack in found.values() if not _is_dropped(tables, code)]
 
 
 def _is_dropped(tables: Tables, code: int) -> bool:
@@ -92,7 +94,11 @@ def push(tables: Tables, state: int, parent: int) -> int:
     found = np.flatnonzero((tables.cell_state[:n] == state) & (tables.cell_parent[:n] == parent))
     if len(found):
         return int(found[0])
-    return int(k.push_cell(tables.ctx, np.int64(state), np.int64(parent)))
+    cell = int(k.push_cell(tables.ctx, np.int64(state), np.int64(parent)))
+    while cell < 0:
+        tables.make_room()
+        cell = int(k.push_cell(tables.ctx, np.int64(state), np.int64(parent)))
+    return cell
 
 
 def _literal_step(tables: Tables, code: int, byte: int) -> int:

@@ -180,11 +180,12 @@ class ConstraintWalks:
         if key is None:
             return self._walk(0, ((state, -1),))
         key = hashlib.sha256(key.encode() + b"narrow" + self._cut_words.tobytes()).hexdigest()
-        found = engine.memo_store.load_beside(key)
-        if found is None:
-            started = time.thread_time()
-            found = self._walk(0, ((state, -1),))
-            engine.memo_store.store_beside(key, found, time.thread_time() - started)
+        kept = engine.memo_store.load_beside(key)
+        if kept is not None:
+            return kept[0].astype(np.int32)
+        started = time.thread_time()
+        found = self._walk(0, ((state, -1),))
+        engine.memo_store.store_beside(key, time.thread_time() - started, ids=found)
         return found
 
     def _below(self, stack: int) -> Heads:
