@@ -56,7 +56,6 @@ class DominoRunner:
 
 def domino_engine(vocabulary: Vocabulary, tokenizer: Any) -> Make:
     import domino_py as domino
-    from domino_py.compilation import prepare
     from tokenizer_align.compiled import Compiled
     from tokenizer_align.engine import Engine
     from tokenizer_align.warm_up import warm_up
@@ -76,10 +75,7 @@ def domino_engine(vocabulary: Vocabulary, tokenizer: Any) -> Make:
         return domino.json() if task.schema is None else domino.json_schema(task.schema)
 
     def make(task: Task) -> Runner:
-        made = constraint(task)
-        compiled = Compiled(made.expression, vocabulary, engine=engine)
-        prepare(compiled, made)
-        return DominoRunner(compiled)
+        return DominoRunner(Compiled(constraint(task).expression, vocabulary, engine=engine))
 
     return make
 

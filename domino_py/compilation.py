@@ -16,13 +16,11 @@ from domino_py.arguments import as_constraint
 from domino_py.chat import settle
 from domino_py.constraints.base import Constraint
 from domino_py.constraints.option_names import names_its_options
-from tokenizer_align.ahead import build_ahead
 from tokenizer_align.compiled import Compiled, compile_expression
 from tokenizer_align.errors import InvalidOption
 from tokenizer_align.vocabulary import Vocabulary
 
 TOKENIZATIONS = ("any", "aligned", "canonical")
-GRAMMAR_AHEAD_S = 0.0015  # of processor time
 
 
 @dataclass(slots=True)
@@ -54,7 +52,6 @@ class CompiledCache:
                 return found
             self.counts.misses += 1
         made = compile_expression(constraint.expression, vocabulary, tokenization, constraint.holds_markers)
-        prepare(made, constraint)
         with self._lock:
             # Two threads may have compiled the same: the first one stays, so that its lazily built states are shared.
             made = self._entries.setdefault(key, made)
@@ -66,12 +63,6 @@ class CompiledCache:
     def clear(self) -> None:
         with self._lock:
             self._entries.clear()
-
-
-def prepare(compiled: Compiled, constraint: Constraint) -> None:
-    """Build the nearest states of a grammar: its rules come back all over its texts."""
-    if constraint.kind == "grammar":
-        build_ahead(compiled.engine, compiled.start.heads, GRAMMAR_AHEAD_S)
 
 
 compiled_cache = CompiledCache()

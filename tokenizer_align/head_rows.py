@@ -16,7 +16,7 @@ from .less_masks import correct, is_begun
 
 if TYPE_CHECKING:
     from .engine import Engine, Heads, Mask
-    from .shared_rows import Depths
+    from .shared_rows import Depths, Reads
 
 MIN_HEADS = 3  # below, they are walked together
 LONG_VISITS = 100  # nodes of the trie: a walk of several heads from which on they are looked at one by one
@@ -38,36 +38,43 @@ class HeadRows:
         known = self._engine.automaton.less_at
         return len(heads) >= MIN_HEADS or (bool(known) and any(is_begun(known, code) for code, _ in heads))
 
-    def mask(self, heads: Heads) -> tuple[Mask, Depths | None]:
-        """The mask of closed heads (not kept, without end-of-sequence) and how many cells of each stack matter."""
+    def mask(self, heads: Heads) -> tuple[Mask, Reads | Depths | None]:
+        """The mask of closed heads, not kept and without end-of-sequence, and what it depends on."""
         engine, known = self._engine, self._engine.automaton.less_at
-        mask, together = engine.rows.empty_row(), list[int]()
-        depths: list[int | None] = [0] * len(heads)
-        for i, (code, stack) in enumerate(heads):
-            if code == k.ACCEPT:
-                continue
-            if is_begun(known, code):
-                depths[i] = self._add_less(mask, code, stack)
-            elif self._visits.get(code, 0) >= MIN_VISITS:
-                depths[i] = self._add(mask, code, stack)
-            else:
-                together.append(i)
-        if together:
-            chosen = tuple([heads[i] for i in together])
-            before = engine.walkers.visited()[0]
-            row, reads, _ = engine.walk_heads(chosen)
+        apart = [
+            i
+            for i, (code, _) in enumerate(heads)
+            if (is_begun(known, code) if code in known else self._visits.get(code, 0) >= MIN_VISITS)
+        ]
+        if not apart:
+            return self._together(heads)
+        mask, depths = engine.rows.empty_row(), dict[int, int | None]()
+        for i in apart:
+            code, stack = heads[i]
+            depths[i] = self._add_less(mask, code, stack) if code in known else self._add(mask, code, stack)
+        others = [i for i in range(len(heads)) if i not in depths]
+        chosen = tuple([heads[i] for i in others])
+        if any(code != k.ACCEPT for code, _ in chosen):
+            row, reads = self._together(chosen)
             np.bitwise_or(mask, row, out=mask)
             with engine.lock:
                 engine.rows.give_back(row)
-                if len(chosen) > 1 and engine.walkers.visited()[0] - before >= LONG_VISITS:
-                    for code, _ in chosen:
-                        if 0 < code < k.LIT_BASE:
-                            self._visits.setdefault(code, MIN_VISITS)
                 read = [None] * len(chosen) if reads.is_apart else engine.rows.depths_of(chosen, reads.deepest)
-            for i, depth in zip(together, read, strict=True):
-                depths[i] = depth
-        whole = tuple([depth for depth in depths if depth is not None])
+            depths.update(zip(others, read, strict=True))
+        whole = tuple([depth for i in range(len(heads)) if (depth := depths.get(i, 0)) is not None])
         return mask, whole if len(whole) == len(heads) else None
+
+    def _together(self, heads: Heads) -> tuple[Mask, Reads]:
+        """The mask of heads that are walked together."""
+        engine = self._engine
+        before = engine.walkers.visited()[0]
+        row, reads, _ = engine.walk_heads(heads)
+        if engine.walkers.visited()[0] - before >= LONG_VISITS:
+            with engine.lock:
+                for code, _ in heads:
+                    if 0 < code < k.LIT_BASE:
+                        self._visits.setdefault(code, MIN_VISITS)
+        return row, reads
 
     def _add(self, mask: Mask, code: int, stack: int) -> int | None:
         row, depth = self._row(code, stack)

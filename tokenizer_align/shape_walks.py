@@ -1,8 +1,8 @@
 """When a memo pays: a state goes through the trie by shape each time, until that took as long as its memo would.
 
 So no state pays for a memo much more than it has paid for walks (the rule of renting or buying), and what many
-constraints read, such as the inside of a JSON string, soon costs a few steps. What is on disk is bought at the second
-walk; nobody looks there again, since that costs as much as a short walk.
+constraints read, such as the inside of a JSON string, soon costs a few steps. From disk a memo costs less, and is
+bought as much sooner; nobody looks there twice, since that costs as much as a short walk.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ class ShapeWalks:
         self._visits[shaped] = before + n_visits
         node, state = shaped >> 30, shaped & ((1 << 30) - 1)
         size = int(engine.tables.trie_end.array[node]) - node
-        is_second = before > 0 and shaped not in self._looked_up
-        has_paid = before + n_visits > FIXED_VISITS + size // NODES_A_VISIT
-        if has_paid or (is_second and self._is_kept(engine, node, state)):
+        has_paid_reading = before + n_visits > FIXED_VISITS and shaped not in self._looked_up
+        has_paid_walking = before + n_visits > FIXED_VISITS + size // NODES_A_VISIT
+        if has_paid_walking or (has_paid_reading and self._is_kept(engine, node, state)):
             self._visits[shaped] = -1
             engine.make([k.MEMO_REQUEST | shaped])
 
