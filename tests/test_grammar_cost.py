@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 import domino_py as domino
-from tokenizer_align.ahead import build_ahead
 from tokenizer_align.compiled import Compiled, compile_expression
 from tokenizer_align.vocabulary import Vocabulary
 
@@ -53,18 +52,3 @@ def test_masks_of_a_nested_text_are_those_of_a_shallow_one(depth: int) -> None:
         matcher.advance(token)
     assert matcher.is_complete()
     assert grammar.engine.counters.walks - walks <= 4
-
-
-def test_a_compiled_grammar_has_its_nearest_states() -> None:
-    """A text asks for no states that the time at compiling sufficed for; masks are those of states built on the way."""
-    text = 'start: e\ne: e "+" t | t\nt: "(" e ")" | /[a-c]+/ | "\'" /[^\']*/ "\'"'
-    lazy, ahead = compiled(text), compiled(text)
-    build_ahead(ahead.engine, ahead.start.heads, 10.0)
-    n_built = ahead.engine.automaton.n_built
-    one, other = lazy.matcher(), ahead.matcher()
-    for token in b"('a'+ab)+(c)":
-        assert (one.mask() == other.mask()).all()
-        one.advance(token)
-        other.advance(token)
-    assert one.is_complete() and other.is_complete()
-    assert ahead.engine.automaton.n_built == n_built
