@@ -297,6 +297,8 @@ def test_generate_calls_tools(model_folder: str, tmp_path: Path) -> None:
     [
         (("--template", "none.txt"), "none.txt: No such file"),
         (("--template", "{a}"), "nothing says what the hole {a} may hold"),
+        (("--template", "{a}"), "Pass --hole a=WHAT"),
+        (("--template", "{a}", "--hole", "a=int", "--hole", "c=int"), "has no hole {c} at --hole c="),
         (("--template", "{a}", "--hole", "a"), "NAME=WHAT was expected"),
         (("--template", "{a}", "--hole", "a=int", "--hole", "a=int"), "given twice"),
         (("--template", "{a}", "--hole", "a=nothing"), "module:Type"),

@@ -85,8 +85,11 @@ def test_what_cannot_be_repeated_is_refused_by_name(arguments: tuple[Any, ...], 
 
 
 def test_adding_a_bare_text_is_an_error() -> None:
-    with pytest.raises(TypeError):
-        _ = choice(["a"]) + "b"  # type: ignore[operator]
+    for combine in (lambda: choice(["a"]) + "b", lambda: "b" + choice(["a"]), lambda: choice(["a"]) | "b"):  # type: ignore
+        with pytest.raises(InvalidOption, match=r"a constraint [+|] a str is none: wrap it in choice\(\['b'\]\)"):
+            combine()
+    with pytest.raises(InvalidOption, match="of_type"):
+        _ = int | choice(["a"])
 
 
 @given(st.integers(0, 3), st.integers(0, 3), st.text("ab", max_size=7))

@@ -13,6 +13,7 @@ import pytest
 import domino_py as domino
 from domino_py.constraints.grammar_source import MAX_DEPTH
 from tests.shared_data import shared_lines
+from tokenizer_align.errors import InvalidOption
 
 CASES = Path(__file__).parent / "cases"
 
@@ -189,3 +190,13 @@ def test_halves_of_surrogate_pairs_are_refused_where_they_stand(text: str, synta
     with pytest.raises(domino.GrammarError, match="half of a surrogate pair") as caught:
         domino.grammar(text, syntax=syntax)
     assert [problem.line for problem in caught.value.problems] == [2]
+
+
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    with pytest.raises(
+        InvalidOption, match=r"none.gbnf: No such file or directory. A relative path is looked for from /"
+    ):
+        domino.grammar(Path("none.gbnf"))
+    (tmp_path / "latin.gbnf").write_bytes(b'root ::= "\xe9"')
+    with pytest.raises(InvalidOption, match=r"latin.gbnf: not UTF-8"):
+        domino.grammar(tmp_path / "latin.gbnf")

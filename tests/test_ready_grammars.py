@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import domino_py as domino
+from benchmarks.grammar_samples import read_chess
 from domino_py import grammars
 from domino_py.constraints.base import Constraint
 from tests.real.tokenizers import llama_cpp_grammars
@@ -145,7 +146,12 @@ def test_generated_tables_have_as_many_cells_in_every_row() -> None:
         assert len({line.count("|") for line in text.strip("\n").split("\n")}) == 1
 
 
-@pytest.mark.parametrize("name", ["c_statements", "graphql", "promql", "chess"])
+def test_generated_moves_are_legal_notation() -> None:
+    for text in random_texts(grammars.chess, N_SAMPLES):
+        read_chess(text)
+
+
+@pytest.mark.parametrize("name", ["c_statements", "graphql", "promql"])
 def test_generated_texts_match(name: str) -> None:
     assert len(random_texts(getattr(grammars, name), 20)) == 20  # random_texts compares with matches
 

@@ -6,10 +6,11 @@ import importlib
 import importlib.util
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tokenizer_align.errors import DominoError, UnsupportedSchema
+from tokenizer_align.errors import DominoError, Problem, TemplateError, UnsupportedSchema
 
 DTYPES = ("auto", "float32", "bfloat16", "float16")
 _HUB_NAME = re.compile(r"(\w[\w.-]*/)?\w[\w.-]*")
@@ -66,16 +67,10 @@ def load_schema(name: str) -> Any:
 
 
 def load_grammar(name: str, syntax: str | None) -> Any:
-    """The constraint of a grammar file. Raises NotFound where it cannot be read, GrammarError for what is wrong."""
+    """The constraint of a grammar file. Raises InvalidOption where it cannot be read, and GrammarError."""
     from domino_py.constraints.grammar import grammar
 
-    path = Path(name)
-    try:
-        return grammar(path, syntax=syntax)  # type: ignore[arg-type]  # checked there
-    except OSError as error:
-        raise NotFound(f"{path}: {error.strerror or error}.") from error
-    except UnicodeDecodeError as error:
-        raise NotFound(f"{path}: not UTF-8 ({error.reason} at byte {error.start}).") from error
+    return grammar(Path(name), syntax=syntax)  # type: ignore[arg-type]  # checked there
 
 
 def load_template(name: str, holes: list[str]) -> Any:
@@ -99,7 +94,17 @@ def load_template(name: str, holes: list[str]) -> Any:
         if hole in filled:
             raise NotFound(f"--hole {hole}= was given twice.")
         filled[hole] = _hole(what)
-    return template(text, **filled)
+    try:
+        return template(text, **filled)
+    except TemplateError as error:
+        raise TemplateError([_as_option(problem) for problem in error.problems]) from error
+
+
+def _as_option(problem: Problem) -> Problem:
+    """The same problem with the names that the command line has for holes."""
+    pointer = f"--hole {problem.pointer}" if problem.pointer.endswith("=") else problem.pointer
+    hint = None if problem.hint is None else re.sub(r"^Pass (\w+)= \(.*\)", r"Pass --hole \1=WHAT", problem.hint)
+    return replace(problem, pointer=pointer, hint=hint)
 
 
 def load_tools(name: str, tool_choice: str, tool_format: str) -> Any:

@@ -185,13 +185,19 @@ class Constraint:
 
     def __add__(self, other: Constraint) -> Constraint:
         if not isinstance(other, Constraint):
-            return NotImplemented
+            raise _no_part("+", other)
         return Constraint("sequence", (*_parts("sequence", self), *_parts("sequence", other)))
+
+    def __radd__(self, other: Any) -> Constraint:
+        raise _no_part("+", other)
 
     def __or__(self, other: Constraint) -> Constraint:
         if not isinstance(other, Constraint):
-            return NotImplemented
+            raise _no_part("|", other)
         return Constraint("alternatives", (*_parts("alternatives", self), *_parts("alternatives", other)))
+
+    def __ror__(self, other: Any) -> Constraint:
+        raise _no_part("|", other)
 
     def __str__(self) -> str:
         text = repr(self.source)
@@ -215,6 +221,12 @@ def _constraints_in(value: Any) -> list[Constraint]:
     if isinstance(value, dict):
         return _constraints_in(tuple(value.values()))
     return []
+
+
+def _no_part(sign: str, other: Any) -> InvalidOption:
+    """What stands beside a constraint is none."""
+    hint = f"choice([{other!r:.60}])" if isinstance(other, str) else "of_type or json_schema"
+    return InvalidOption(sign, f"a constraint {sign} a {type(other).__name__} is none: wrap it in {hint}.")
 
 
 def _parts(kind: str, constraint: Constraint) -> tuple[Constraint, ...]:

@@ -34,7 +34,7 @@ def grammar(text: str | Path, *, syntax: Syntax | None = None, start: str | None
     `text`: the grammar, or a Path to a file that holds it. `syntax`: "gbnf" (llama.cpp), "lark" or "ebnf" (W3C or ISO
     14977); it is never guessed from a text, but a Path that ends with .gbnf, .lark or .ebnf says it. `start`: the rule
     where texts begin; by default "root" in GBNF, "start" in Lark, the first rule in EBNF. Raises GrammarError with all
-    problems, each with line, column and source line; InvalidOption for an unknown syntax.
+    problems, each with line, column and source line; InvalidOption for an unknown syntax or a file that cannot be read.
 
     >>> sums = grammar('root ::= root "+" [0-9]+ | [0-9]+', syntax="gbnf")
     >>> sums.matches("1+22+3"), sums.matches("1+")
@@ -42,7 +42,7 @@ def grammar(text: str | Path, *, syntax: Syntax | None = None, start: str | None
     """
     if isinstance(text, Path):
         syntax = syntax or _syntax_of(text)
-        text = text.read_text(encoding="utf-8")
+        text = _read(text)
     if not isinstance(text, str):
         raise InvalidOption("text", f"a grammar is a str or a Path, not {type(text).__name__}.")
     if syntax not in SYNTAXES:
@@ -56,6 +56,16 @@ def grammar(text: str | Path, *, syntax: Syntax | None = None, start: str | None
     constraint = Constraint("grammar", text, tuple(sorted(options)))
     _ = constraint.expression
     return constraint
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        where = "" if path.is_absolute() else f" A relative path is looked for from {Path.cwd()}."
+        raise InvalidOption("text", f"no grammar can be read from {path}: {error.strerror or error}.{where}") from error
+    except UnicodeDecodeError as error:
+        raise InvalidOption("text", f"{path}: not UTF-8 ({error.reason} at byte {error.start}).") from error
 
 
 def _syntax_of(path: Path) -> Syntax:
