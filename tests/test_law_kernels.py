@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import numpy as np
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -13,6 +15,7 @@ from tests.test_kernels import engine_for, texts
 from tokenizer_align import kernels as k
 from tokenizer_align.canonical.constraint_walks import ConstraintWalks
 from tokenizer_align.canonical.path_kernels import take_followers
+from tokenizer_align.canonical.token_paths import words_of_all
 from tokenizer_align.engine import Engine, Heads
 from tokenizer_align.expressions import Expr
 
@@ -27,9 +30,11 @@ class _Paths:
         data = [text or b"" for text in engine.vocabulary.token_bytes]
         self.text_start = np.cumsum([0, *(len(text) for text in data)]).astype(np.int64)
         self.text = np.frombuffer(b"".join(data), np.uint8)
-        words = [[sum(1 << (b - 64 * i) for b in some if b >> 6 == i) for i in range(4)] for some in cuts]
         self.cuts = self.weak_cuts = [sum(1 << b for b in some) for some in cuts]
-        self.cut_words = np.array(words, np.uint64).reshape(-1, 4)
+        self.cut_sets = words_of_all(self.cuts)
+        rng = random.Random(repr(cuts))
+        self.behind = [{i for i in range(len(cuts)) if rng.random() < 0.6} for _ in data]
+        self.sets_behind = np.array([sum(1 << i for i in one) | 1 << 62 for one in self.behind], np.uint64)
 
 
 def prepared(expr: Expr, drawn: DrawnVocabulary, text: bytes, memo_min_nodes: int = 300) -> tuple[Engine, Heads]:
@@ -55,7 +60,8 @@ def test_narrow_tokens_and_groups_equal_their_twins(
     walks = ConstraintWalks(engine, paths)  # type: ignore[arg-type]
     narrow = walks._walk(0, heads).tolist()
     assert len(narrow) == len(set(narrow))
-    assert set(narrow) == twins.walk_narrow(engine.tables, heads, token_bytes, paths.cut_words)
+    readable = set(np.flatnonzero(np.unpackbits(engine.mask(heads).view(np.uint8), bitorder="little")).tolist())
+    assert twins.walk_narrow(engine.tables, heads, token_bytes, paths.cuts, paths.behind) <= set(narrow) <= readable
     tokens = np.array([i for i, data in enumerate(token_bytes) if data], np.int32)
     groups = walks.groups(heads, tokens)
     for g, twin in zip(
@@ -100,7 +106,7 @@ def test_memos_lose_no_narrow_token(expr: Expr, drawn: DrawnVocabulary, text: by
     walks = ConstraintWalks(engine, paths)  # type: ignore[arg-type]
     engine.walked(heads)  # makes the memos
     assert set(walks.narrow_tokens(heads).tolist()) >= twins.walk_narrow(
-        engine.tables, heads, token_bytes, paths.cut_words
+        engine.tables, heads, token_bytes, paths.cuts, paths.behind
     )
 
 

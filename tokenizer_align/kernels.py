@@ -2143,38 +2143,56 @@ def allowed_ids(mask, out):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def is_wide_code(ctx, code, wide, cuts):  # type: ignore[no-untyped-def]
-    """Whether a state reads, for each set in cuts (uint64[n, 4]), some byte of it, and no byte from the inside of a
-    character. Remembered in wide: uint8[>= number of states], 0 where not known, 1 yes, 2 no."""
-    if not 0 < code < LIT_BASE or _u8(ctx, STATE_KIND)[code] != ROW:
-        return False
-    if wide[code] == 0:
-        live = _u64(ctx, STATE_LIVE)
-        answer = live[code * 4 + 2] == 0  # bytes 0x80 to 0xBF
-        for i in range(cuts.shape[0]):
-            common = np.uint64(0)
-            for j in range(4):
-                common |= live[code * 4 + j] & cuts[i, j]
-            answer = answer and common != 0
-        wide[code] = 1 if answer else 2
-    return wide[code] == 1
-
-
-@njit(cache=True, nogil=True)
-def any_wide(ctx, begin, end, wide, cuts):  # type: ignore[no-untyped-def]
-    """Whether one of the heads is a wide state."""
-    codes = _i64(ctx, HEAD_CODE)
-    for i in range(begin, end):
-        if is_wide_code(ctx, codes[i], wide, cuts):
-            return True
+def reads_more(ctx, state, some, n):  # type: ignore[no-untyped-def]
+    """Whether a state reads more than n bytes of a set: uint64[4]."""
+    live = _u64(ctx, STATE_LIVE)
+    for k in range(4):
+        left = live[state * 4 + k] & some[k]
+        while left:
+            n -= 1
+            if n < 0:
+                return True
+            left &= left - np.uint64(1)
     return False
 
 
 @njit(cache=True, nogil=True)
-def walk_narrow(ctx, start, n_heads, wide, cuts, out):  # type: ignore[no-untyped-def]
-    """List the tokens below a trie node that the heads can read whole and after which no head is a wide state.
+def unread_sets(ctx, code, sets, known):  # type: ignore[no-untyped-def]
+    """Which of some sets of bytes, uint64[n, 4], a state reads no byte of, as bits; all bits for states of other kinds
+    than rows, and for those inside a character. Remembered in known: uint64[>= number of states], 0 where not known.
 
-    wide, cuts: see `is_wide_code`; out: int32[n_rows]. Returns (OK, NEED_BUILD or NEED_ROOM, how many).
+    Inside an object's key an undeclared one may go on with every byte but those of declared ones.
+    """
+    n_taken = 0
+    if code >= KEY_BASE or (0 < code < LIT_BASE and _u8(ctx, STATE_KIND)[code] == KEYS):
+        code = key_code(ctx, code)
+        child, siblings = np.int64(_i32(ctx, KEY_CHILD)[key_node(ctx, code)]), _i32(ctx, KEY_SIBLING)
+        while child >= 0:
+            n_taken += 1
+            child = np.int64(siblings[child])
+        code = extra_code(ctx, code)
+    if not 0 < code < LIT_BASE or _u8(ctx, STATE_KIND)[code] != ROW:
+        return ~np.uint64(0)
+    if n_taken == 0 and known[code]:
+        return known[code]
+    found = np.uint64(1) << np.uint64(63)
+    if _u64(ctx, STATE_LIVE)[code * 4 + 2]:  # bytes 0x80 to 0xBF
+        found = ~np.uint64(0)
+    for i in range(sets.shape[0]):
+        if not reads_more(ctx, code, sets[i], n_taken):
+            found |= np.uint64(1) << np.uint64(i)
+    if n_taken == 0:
+        known[code] = found
+    return found
+
+
+@njit(cache=True, nogil=True)
+def walk_narrow(ctx, start, n_heads, known, sets, of_token, out):  # type: ignore[no-untyped-def]
+    """List the tokens below a trie node that the heads can read whole and behind each head of which one of the token's
+    sets is unread; where a state goes on through a whole subtree, also tokens of which that holds for this state.
+
+    known, sets: see `unread_sets`; of_token: uint64[n_rows], the sets of each token as bits, bit 62 for states of other
+    kinds; out: int32[n_rows]. Returns (OK, NEED_BUILD or NEED_ROOM, how many).
     """
     counts = _i64(ctx, COUNTS)
     counts[1] = 0
@@ -2184,6 +2202,7 @@ def walk_narrow(ctx, start, n_heads, wide, cuts, out):  # type: ignore[no-untype
     kinds, by_byte, ids = _u8(ctx, STATE_KIND), _i32(ctx, TRIE_TABLES), _i32(ctx, TRIE_TOKEN_IDS)
     height, reach = _i32(ctx, TRIE_HEIGHT), _i32(ctx, STATE_REACH)
     n_out = 0
+    row_only = np.uint64(1) << np.uint64(63)
     n_work = push_work(ctx, start, 0, n_heads, 0)
     while n_work > 0:
         n_work -= 3
@@ -2198,10 +2217,16 @@ def walk_narrow(ctx, start, n_heads, wide, cuts, out):  # type: ignore[no-untype
                 and kinds[code] == ROW
                 and height[node] < reach[code]
                 and whole_subtree(ctx, node, code)
-                and is_wide_code(ctx, code, wide, cuts)
             ):
-                skip = True
-                break
+                unread = unread_sets(ctx, code, sets, known)
+                if unread == row_only or end == begin + 1:
+                    if unread != row_only:
+                        for at in range(np.int64(starts[node + 1]), np.int64(starts[last])):
+                            if of_token[ids[at]] & unread & ~row_only:
+                                out[n_out] = ids[at]
+                                n_out += 1
+                    skip = True
+                    break
         if skip:
             continue
         live = heads_live(ctx, begin, end)
@@ -2231,8 +2256,12 @@ def walk_narrow(ctx, start, n_heads, wide, cuts, out):  # type: ignore[no-untype
             after = step(ctx, begin, end, byte, top)
             if after == top:
                 continue
-            if starts[this + 1] > starts[this] and not any_wide(ctx, top, after, wide, cuts):
-                for at in range(np.int64(starts[this]), np.int64(starts[this + 1])):
+            for at in range(np.int64(starts[this]), np.int64(starts[this + 1])):
+                is_narrow = True
+                for i in range(top, after):
+                    unread = unread_sets(ctx, codes[i], sets, known)
+                    is_narrow = is_narrow and of_token[ids[at]] & unread & ~row_only != 0
+                if is_narrow:
                     out[n_out] = ids[at]
                     n_out += 1
             if np.int64(ends[this]) > this + 1:

@@ -4,32 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-import numpy.typing as npt
-
 from tests.reference import plain_kernels as plain
 from tokenizer_align import kernels as k
 from tokenizer_align.engine import Heads
 from tokenizer_align.tables import Tables
 
-Cuts = npt.NDArray[np.uint64]
 
-
-def is_wide(tables: Tables, code: int, cuts: Cuts) -> bool:
-    """Whether a state reads some byte of each set, and none from the inside of a character."""
-    if not 0 < code < k.LIT_BASE or tables.state_kind.array[code] != k.ROW:
-        return False
+def unread(tables: Tables, code: int, sets: Sequence[int]) -> set[int] | None:
+    """The sets of bytes (256-bit masks) of which a state reads none; None for literals and ends, and inside a
+    character."""
+    if code < k.KEY_BASE and (not 0 < code < k.LIT_BASE or tables.state_kind.array[code] not in (k.ROW, k.KEYS)):
+        return None
     live = plain.live_bytes(tables, ((code, -1),))
-    sets = [sum(int(word) << (64 * i) for i, word in enumerate(row)) for row in cuts]
-    return not any(live >> byte & 1 for byte in range(0x80, 0xC0)) and all(live & one for one in sets)
+    if any(live >> byte & 1 for byte in range(0x80, 0xC0)):
+        return None
+    return {i for i, one in enumerate(sets) if not live & one}
 
 
-def walk_narrow(tables: Tables, heads: Heads, texts: Sequence[bytes | None], cuts: Cuts) -> set[int]:
-    """The tokens that can be read whole and after which no head is a wide state, one by one."""
+def walk_narrow(
+    tables: Tables, heads: Heads, texts: Sequence[bytes | None], sets: Sequence[int], behind: Sequence[set[int]]
+) -> set[int]:
+    """The tokens that can be read whole, and behind each head of which one of their sets is unread, one by one.
+
+    behind: the sets of each token.
+    """
     found = set()
     for token, text in enumerate(texts):
         after = plain.run_bytes(tables, heads, text) if text else []
-        if after and not any(is_wide(tables, code, cuts) for code, _ in after):
+        left = [unread(tables, code, sets) for code, _ in after]
+        if after and all(one is None or one & behind[token] for one in left):
             found.add(token)
     return found
 

@@ -84,9 +84,12 @@ class ConstraintWalks:
     def __init__(self, engine: Engine, paths: TokenPaths, all_narrow: bool = False) -> None:
         self.engine = engine
         self._all_narrow = all_narrow
-        self._cut_words = np.zeros((1, 4), np.uint64) if all_narrow else paths.cut_words
+        self._sets, self._sets_behind = paths.cut_sets, paths.sets_behind
+        if all_narrow:
+            self._sets, self._sets_behind = np.zeros((1, 4), np.uint64), np.full_like(paths.sets_behind, 2**64 - 1)
         self._paths = paths
-        self._wide = np.zeros(1024, np.uint8)
+        self._unread = np.zeros(1024, np.uint64)
+        self._names_of_sets = hashlib.sha256(self._sets.tobytes() + self._sets_behind.tobytes()).digest()
         self._out = np.zeros(engine.vocabulary.n_rows, np.int32)
         self._in_frame: dict[int, Ids] = {}  # state -> narrow tokens that end in its frame
         self._live_below: dict[int, int] = {}  # by stack
@@ -147,8 +150,8 @@ class ConstraintWalks:
         found = [self._inside(self._endless(count)), profile.in_tail]
         if count.hi is not None:
             found.append(profile.between(count.hi, count.hi + 1))
-        if count.lo and not self._is_wide(item_bytes(count)):
-            found.append(profile.between(0, count.lo))
+        if count.lo:
+            found.append(self._narrow_before(item_bytes(count), profile.between(0, count.lo)))
         return np.concatenate(found)
 
     def _endless(self, count: Count) -> int:
@@ -158,10 +161,14 @@ class ConstraintWalks:
         with engine.changing():
             return engine.automaton.code_of(Count(count.item, count.tail, 0, None).expr)
 
-    def _is_wide(self, live: int) -> bool:
-        """Whether states that read these bytes (256-bit mask) are wide, as `kernels.is_wide_code`."""
+    def _narrow_before(self, live: int, tokens: Ids) -> Ids:
+        """Those of some tokens that are narrow where these bytes may come (256-bit mask), as `kernels.walk_narrow`."""
         words = words_of(live)
-        return not words[2] and bool(((words & self._cut_words) != 0).any(axis=1).all())
+        if words[2]:
+            return tokens
+        unread = sum(1 << i for i, one in enumerate(self._sets) if not (one & words).any())
+        found: Ids = tokens[self._sets_behind[tokens] & np.uint64(unread) != 0]
+        return found
 
     def _beside_keys(self, code: int, stack: int) -> tuple[Ids, Heads]:
         """For a place in an object's keys: the tokens for which the memo of undeclared keys does not hold, and the
@@ -179,7 +186,7 @@ class ConstraintWalks:
         key = engine.memo_store.key(engine.automaton.exprs[state], 0)
         if key is None:
             return self._walk(0, ((state, -1),))
-        key = hashlib.sha256(key.encode() + b"narrow" + self._cut_words.tobytes()).hexdigest()
+        key = hashlib.sha256(key.encode() + b"narrow by token, exactly" + self._names_of_sets).hexdigest()
         kept = engine.memo_store.load_beside(key)
         if kept is not None:
             return kept[0].astype(np.int32)
@@ -238,11 +245,11 @@ class ConstraintWalks:
         engine = self.engine
         while True:
             n_states = engine.tables.state_kind.n
-            if n_states > len(self._wide):
-                self._wide = np.concatenate([self._wide, np.zeros(2 * n_states - len(self._wide), np.uint8)])
+            if n_states > len(self._unread):
+                self._unread = np.concatenate([self._unread, np.zeros(2 * n_states - len(self._unread), np.uint64)])
             engine.load(heads)
             result, n = k.walk_narrow(
-                engine.tables.ctx, np.int64(node), len(heads), self._wide, self._cut_words, self._out
+                engine.tables.ctx, np.int64(node), len(heads), self._unread, self._sets, self._sets_behind, self._out
             )
             if result == k.OK:
                 return self._out[:n].copy()

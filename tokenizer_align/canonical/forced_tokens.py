@@ -4,8 +4,8 @@ The laws take for granted that behind a boundary of pre-tokens anything legal ca
 where all legal texts spell such a token ("<|im_end|>" in an enum), so those constraints are searched to their ends.
 
 A byte is *free* if every text can be completed without it: it is in no literal, no set of bytes holds free ones only,
-and inside intersections and complements no set tells it from a byte that no token's content holds. A token that has a
-free byte is never forced. Nor is one with two neighbouring bytes that a completion without free bytes never has side by
+and it can give way to a byte that no token's content holds, the *stand-in*: inside intersections every set that holds it
+holds the stand-in too, and inside complements no set tells the two apart. A token that has a free byte is never forced. Nor is one with two neighbouring bytes that a completion without free bytes never has side by
 side: they are in no literal, and the first ends none or the second begins none.
 """
 
@@ -31,6 +31,9 @@ def may_force(expr: Expr, contents: Sequence[bytes]) -> bool:
     bound = _Bound(candidates, stand_in)
     bound.read(expr)
     return any(bound.holds(content) for content in contents)
+
+
+_ALONE, _IN_BOTH, _IN_COMPLEMENT = 0, 1, 2  # what a part stands in
 
 
 class _Bound:
@@ -66,16 +69,16 @@ class _Bound:
 
     def read(self, expr: Expr) -> None:
         """Enter all parts of an expression."""
-        seen: set[tuple[Expr, bool]] = set()
-        work = [(expr, False)]
+        seen: set[tuple[Expr, int]] = set()
+        work = [(expr, _ALONE)]
         while work:
-            node, is_inside = item = work.pop()
+            node, inside = item = work.pop()
             if item in seen:
                 continue
             seen.add(item)
             kind = node.kind
             if kind == K_SET:
-                self._read_set(node.data, is_inside)
+                self._read_set(node.data, inside)
             elif kind == K_LIT:
                 self.add_text(node.data)
             elif kind == K_WORDS:
@@ -83,28 +86,30 @@ class _Bound:
                 for word in source.items[first:last]:
                     self.add_text(word[depth:])
             elif kind == K_CALL:
-                work.append((node.data.body, is_inside))
+                work.append((node.data.body, inside))
             elif kind == K_KEYS:
                 spec = node.data[0]
                 for member in spec.members:
                     self.add_text(member.text)
-                work += ((part, is_inside) for part in _parts_of(spec))
+                work += ((part, inside) for part in _parts_of(spec))
             elif kind == K_UNIQUE:
-                work += ((need.item, True) for need in node.data[1])
-                work.append((node.args[0], is_inside))
+                work += ((need.item, _IN_COMPLEMENT) for need in node.data[1])
+                work.append((node.args[0], inside))
             elif kind == K_LAZY:
-                work.append((node.data.body, True))
+                work.append((node.data.body, _IN_COMPLEMENT))
             else:
-                work += ((part, is_inside or kind in (K_BOTH, K_NEG)) for part in node.args)
+                inside = max(inside, _IN_BOTH if kind == K_BOTH else _IN_COMPLEMENT if kind == K_NEG else _ALONE)
+                work += ((part, inside) for part in node.args)
 
-    def _read_set(self, data: int, is_inside: bool) -> None:
+    def _read_set(self, data: int, inside: int) -> None:
         candidates, stand_in = self.candidates, self.stand_in
-        if is_inside and data & candidates not in (0, candidates):
-            self.add_set(candidates & (~data if data & stand_in else data))
-        elif is_inside and bool(data & stand_in) != bool(data & candidates):
-            self.add_set(candidates)
-        elif not data & ~candidates:
-            self.add_set(data)
+        if inside == _ALONE:
+            if not data & ~candidates:
+                self.add_set(data)
+        elif not data & stand_in:
+            self.add_set(candidates & data)
+        elif inside == _IN_COMPLEMENT:
+            self.add_set(candidates & ~data)
 
 
 def _parts_of(spec: MemberSpec) -> Iterable[Expr]:

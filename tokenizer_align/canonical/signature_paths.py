@@ -33,6 +33,16 @@ class SignaturePaths:
         self._signature = np.repeat(np.arange(self.n_signatures), np.diff(found.first))[order]
         self._ends: npt.NDArray[np.int32] = np.ascontiguousarray(found.rows[order, 1:], np.int32)
         self._known: dict[int, tuple[Ids, Ids]] = {}
+        self._rows_of_signatures = (found.first, found.rows[:, 2])
+
+    def joined(self, of_state: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+        """uint64[n_rows]: of the states in which each token may end, from whatever state, the bits of all."""
+        first, ends = self._rows_of_signatures
+        bits = np.zeros(self.n_signatures + 1, np.uint64)
+        filled = np.flatnonzero(np.diff(first))
+        if len(filled):
+            bits[filled] = np.bitwise_or.reduceat(of_state[ends], first[filled])
+        return bits[self.of_token]
 
     def arcs(self, p: int) -> tuple[Ids, Ids]:
         """(begins, ends) of a state: ends[begins[s]:begins[s + 1]] are the rows (bit, state) of signature s.

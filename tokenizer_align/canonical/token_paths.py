@@ -8,6 +8,7 @@ stands before. A state without cuts is *poor*.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
@@ -36,6 +37,8 @@ Ids = npt.NDArray[np.int32]
 States = tuple[int, ...]  # states of P, ascending
 
 MAX_ROWS = 512  # states whose rows are kept
+MAX_CUT_SETS = 62
+OTHER_STATES = 62  # the bit of what is no set of cuts: see `kernels.unread_sets`
 MIN_KEPT_ROWS = 20_000  # of a vocabulary whose signatures are kept on disk
 
 
@@ -77,7 +80,7 @@ class TokenPaths:
         self.ends = [bool(end) for end in pre_tokens.ends]
         self.cuts_of = words_of_all(self.cuts)
         self.may_end: npt.NDArray[np.bool_] = np.array(pre_tokens.ends, np.bool_)
-        self.cut_words = self._cut_words()
+        self.cut_sets, self.sets_behind = self._find_cut_sets()
         self.poor = self._poor_tokens()
 
     # --- single states --------------------------------------------------------------------------------------------
@@ -99,11 +102,19 @@ class TokenPaths:
         find_cuts(automaton.first, automaton.arcs, self.start, automaton.spelling, is_cut, may_cut)
         return _masks_of(is_cut), _masks_of(may_cut)
 
-    def _cut_words(self) -> npt.NDArray[np.uint64]:
-        """The sets of cuts that are minimal among those that are not empty: uint64[n, 4]."""
-        sets = {cuts for cuts in self.cuts if cuts}
-        least = [cuts for cuts in sets if not any(other != cuts and other & ~cuts == 0 for other in sets)]
-        return words_of_all(sorted(least))
+    def _find_cut_sets(self) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]]:
+        """The different sets of cuts that are not empty, uint64[n, 4], and which of them tokens may have behind, as
+        bits: uint64[n_rows]. Where there are more than MAX_CUT_SETS, smaller ones stand for the rarest."""
+        n_states = Counter(cuts for cuts in self.cuts if cuts)
+        least = {one for one in n_states if not any(other != one and other & ~one == 0 for other in n_states)}
+        sets = sorted(n_states, key=lambda one: (one not in least, -n_states[one], one))[:MAX_CUT_SETS]
+        place = {one: i for i, one in enumerate(sets)}
+        of_state = np.zeros(len(self.cuts), np.uint64)
+        for p, cuts in enumerate(self.cuts):
+            if cuts:
+                smaller = cuts if cuts in place else next(one for one in sets if one & ~cuts == 0)
+                of_state[p] = 1 << place[smaller]
+        return words_of_all(sets), self._by_signature.joined(of_state) | np.uint64(1 << OTHER_STATES)
 
     def _poor_tokens(self) -> Row:
         """Tokens that can end in a poor state, from any state that a token may begin in."""
@@ -189,4 +200,4 @@ def _masks_of(bits: npt.NDArray[np.bool_]) -> list[int]:
 
 def words_of_all(masks: Sequence[int]) -> npt.NDArray[np.uint64]:
     """256-bit masks as uint64[n, 4]."""
-    return np.frombuffer(b"".join(mask.to_bytes(32, "little") for mask in masks), np.uint64).reshape(-1, 4)
+    return np.frombuffer(b"".join(mask.to_bytes(32, "little") for mask in masks), np.uint64).reshape(-1, 4).copy()
