@@ -53,6 +53,7 @@ def test_a_constraint_that_may_leave_only_a_special_token_is_found(constraint: d
         domino.choice(["multi", "modal", "[x]"]),
         domino.regex("[a-z]{2,9}"),
         domino.regex(r"(?s).*"),
+        domino.json_schema({"properties": {"mail": {"format": "email"}, "word": {"pattern": "^[A-Za-z_]+$"}}}),
     ],
 )
 def test_letters_of_a_special_token_in_other_places_force_nothing(constraint: domino.Constraint) -> None:

@@ -4,9 +4,10 @@ The laws take for granted that behind a boundary of pre-tokens anything legal ca
 where all legal texts spell such a token ("<|im_end|>" in an enum), so those constraints are searched to their ends.
 
 A byte is *free* if every text can be completed without it: it is in no literal, no set of bytes holds free ones only,
-and it can give way to a byte that no token's content holds, the *stand-in*: inside intersections every set that holds it
-holds the stand-in too, and inside complements no set tells the two apart. A token that has a free byte is never forced. Nor is one with two neighbouring bytes that a completion without free bytes never has side by
-side: they are in no literal, and the first ends none or the second begins none.
+and it can give way to a byte that no token's content holds, the *stand-in*: inside intersections every set that holds
+it holds the stand-in too, and inside complements no set tells the two apart. A token that has a free byte is never
+forced. Nor is one with two neighbouring bytes that a completion without free bytes never has side by side: they are in
+no literal, and the first ends none or the second begins none.
 """
 
 from __future__ import annotations
@@ -21,16 +22,18 @@ def may_force(expr: Expr, contents: Sequence[bytes]) -> bool:
     """Whether some text may have no completion without one of the contents; it may say yes too often."""
     if not contents:
         return False
-    candidates = _mask_of(b"".join(contents))
-    outside = ~candidates & ALL_BYTES
-    stand_in = outside & -outside
-    for byte in b"~^%#@!?=":
-        if outside >> byte & 1:
-            stand_in = 1 << byte
-            break
-    bound = _Bound(candidates, stand_in)
-    bound.read(expr)
-    return any(bound.holds(content) for content in contents)
+    candidates, left = _mask_of(b"".join(contents)), list(contents)
+    for choices in (
+        b"~^%#@!?=",
+        b"zqxjkvZQXJKV",
+    ):  # where one stand-in does not show that nothing is forced, a letter may
+        stand_in = next((1 << byte for byte in choices if not candidates >> byte & 1), 0)
+        bound = _Bound(candidates, stand_in or ~candidates & ALL_BYTES & -(~candidates & ALL_BYTES))
+        bound.read(expr)
+        left = [content for content in left if bound.holds(content)]
+        if not left:
+            return False
+    return True
 
 
 _ALONE, _IN_BOTH, _IN_COMPLEMENT = 0, 1, 2  # what a part stands in
