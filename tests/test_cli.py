@@ -323,6 +323,18 @@ def test_inspect_shows_what_may_follow(schema_file: str, model_folder: str) -> N
         invoke("inspect", "--after", "x")
 
 
+def test_check_finds_a_wrong_pattern_as_it_finds_wrong_schemas() -> None:
+    result = invoke("check", "--regex", "(a")
+    assert result.exit_code == 1
+    assert "error: missing )" in result.stdout
+    assert "^" in result.stdout
+
+
+def test_a_hole_of_an_unknown_type_is_named_with_the_nearest_known_one() -> None:
+    with pytest.raises(NotFound, match=r"--hole born=integer: .*Did you mean 'int'"):
+        invoke("check", "--template", "born {born}", "--hole", "born=integer")
+
+
 def test_check_takes_a_template() -> None:
     call = ("check", "--template", "{a}-{b}", "--hole", "a=regex:[a-z]+")
     refused = invoke(*call)

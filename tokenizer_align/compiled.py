@@ -364,7 +364,7 @@ def _why_empty(expr: Expr, vocabulary: Vocabulary) -> str:
 
 
 def compile_expression(expr: Expr, vocabulary: Vocabulary, tokenization: str = "any", marked: bool = False) -> Compiled:
-    """Compile an expression for a vocabulary. The first call on a machine also compiles the kernels (some 20 s).
+    """Compile an expression for a vocabulary. The first call on a machine also compiles the kernels (about a minute).
 
     `marked`: it holds markers or limits of tokens (`markers.py`).
 

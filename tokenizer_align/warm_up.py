@@ -1,7 +1,7 @@
 """Compile the kernels before the first real text, once per machine, and load them once per process.
 
 Numba compiles a kernel at its first call and keeps it on disk. Without this step the first text of a new machine would
-pay some twenty seconds in its first mask, where nobody expects them and where they would count as mask time.
+pay a minute in its first mask, where nobody expects them and where they would count as mask time.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ _lock = threading.Lock()
 _state = {"done": False}
 
 NOTICE_S = 2.0
+_NOTICE = "compiling the mask kernels for this machine; it takes about a minute, once"
 
 
 def warm_up() -> None:
@@ -53,9 +54,11 @@ def warm_up() -> None:
 
 
 def _tell() -> None:
-    """Say on a terminal what takes so long."""
+    """Say what takes so long: on a terminal by a line, elsewhere by a warning in the log."""
     if sys.stderr is not None and sys.stderr.isatty():
-        print("compiling the mask kernels for this machine; this happens once", file=sys.stderr, flush=True)
+        print(_NOTICE, file=sys.stderr, flush=True)
+    else:
+        _logger.warning(_NOTICE)
 
 
 def _run_all() -> None:

@@ -41,7 +41,7 @@ def run(arguments: Sequence[str]) -> int:
 
 @app.command()
 def bench(
-    quick: Annotated[bool, typer.Option("--quick", help="One prompt a workload: under two minutes.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="One prompt a workload: some minutes on a CPU.")] = False,
     drafts: Annotated[
         bool, typer.Option("--drafts", help="What each draft source brings, alone and together.")
     ] = False,

@@ -47,6 +47,7 @@ def check(
         raise domino.InvalidOption("schema", "give either a schema (or type), --regex, --grammar or --template.")
     problems: list[domino.Problem] = []
     wanted: Any = None
+    wrong_pattern = ""
     try:
         if grammar is not None:
             wanted = load_grammar(grammar, syntax)
@@ -57,7 +58,12 @@ def check(
         problems = domino.check(wanted)
     except (domino.GrammarError, domino.TemplateError) as error:
         problems = list(error.problems)
+    except domino.RegexError as error:
+        wrong_pattern = str(error)
     console = Console()
+    if wrong_pattern:
+        console.print(Text.assemble(("error: ", _STYLES["error"]), wrong_pattern), soft_wrap=True)
+        raise typer.Exit(1)
     for problem in problems:
         console.print(Text.assemble((f"{problem.severity}: ", _STYLES[problem.severity]), str(problem)), soft_wrap=True)
     failed = any(problem.severity == "error" for problem in problems)

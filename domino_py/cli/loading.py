@@ -7,6 +7,7 @@ import importlib.util
 import re
 import sys
 from dataclasses import replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -93,7 +94,7 @@ def load_template(name: str, holes: list[str]) -> Any:
             raise NotFound(f"--hole {one}: NAME=WHAT was expected, such as age=int.")
         if hole in filled:
             raise NotFound(f"--hole {hole}= was given twice.")
-        filled[hole] = _hole(what)
+        filled[hole] = _hole(hole, what)
     try:
         return template(text, **filled)
     except TemplateError as error:
@@ -125,7 +126,7 @@ def load_tools(name: str, tool_choice: str, tool_format: str) -> Any:
     return tools(given, tool_choice=tool_choice, format=tool_format)
 
 
-def _hole(what: str) -> Any:
+def _hole(name: str, what: str) -> Any:
     """What a hole holds: a type's name, `regex:`, `choice:` or what `load_schema` takes."""
     import datetime
 
@@ -139,6 +140,13 @@ def _hole(what: str) -> Any:
         return regex(what.removeprefix("regex:"))
     if what.startswith("choice:"):
         return choice(what.removeprefix("choice:").split("|"))
+    if re.fullmatch(r"\w+", what) and not Path(what).is_file():
+        near = get_close_matches(what, types, 1, 0.4)
+        meant = f" Did you mean {near[0]!r}?" if near else ""
+        known = ", ".join(types)
+        raise NotFound(
+            f"--hole {name}={what}: {known}, regex:…, choice:a|b, a JSON file or module:Type was expected.{meant}"
+        )
     return load_schema(what)
 
 
