@@ -92,10 +92,10 @@ def extract(
 
     `text` is a text, chat messages, or a list or iterator of either. `type` is a Python type (Pydantic model,
     dataclass, TypedDict, …), a schema dict or a constraint. `instructions` say what else the model should know. With
-    `out`, each record is written as a line of JSON once it is done (missing folders are made); with `resume`, records that the file already
-    holds are taken from it. `on_error`: "raise" (the default for one text) or "return" (the default for many: a
-    FailedRecord stands in the place of the object). Other options are those of `generate`; max_new_tokens is 512 by
-    default, or what the model's context leaves.
+    `out`, each record is written as a line of JSON once it is done (missing folders are made); with `resume`, records
+    that the file already holds are taken from it. `on_error`: "raise" (the default for one text) or "return" (the
+    default for many: a FailedRecord stands in the place of the object). Other options are those of `generate`;
+    max_new_tokens is 512 by default, or what the model's context leaves.
 
     Returns the object, or a list of objects; with `return_report`, a pair with the Report (for many: of all together,
     without those taken from an earlier run's file).

@@ -40,7 +40,8 @@ def ensure_directory(target: Path, build: Callable[[Path], None]) -> Path:
             if not is_intact(target):
                 _rebuild(target, build)
     except PermissionError as error:
-        raise DominoError(f"cannot write to {target.parent}: {error}. Pass another cache_dir, or set XDG_CACHE_HOME.") from error
+        message = f"cannot write to {target.parent}: {error}. Pass another cache_dir, or set XDG_CACHE_HOME."
+        raise DominoError(message) from error
     return target
 
 
