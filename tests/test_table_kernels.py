@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tokenizer_align.canonical.bpe_kernels import rows_by_symbol
+from tokenizer_align.canonical.merge_index import rows_by_symbol
 from tokenizer_align.canonical.path_kernels import find_cuts
 from tokenizer_align.token_texts import TokenTexts
 
