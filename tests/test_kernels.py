@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
+import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from tests.reference import plain_kernels as plain
 from tests.reference.languages import ALPHABET, DrawnVocabulary, is_settled, objects, regular, structured, vocabularies
+from tokenizer_align import automaton
 from tokenizer_align import kernels as k
 from tokenizer_align.byte_masks import words_of
 from tokenizer_align.engine import Engine
@@ -110,7 +112,9 @@ def test_a_walk_that_stops_for_states_goes_on_where_it_stopped(expr: Expr, drawn
     assume(is_settled(projected))
     ((state, _), *_) = engine.start(projected) or ((0, 0),)
     assume(0 < state < k.LIT_BASE and engine.tables.state_kind.array[state] <= k.ROW)
-    walked = walk_frame(engine, 0, state, np.zeros(4, np.uint64))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(automaton, "EAGER_STATES", 1)  # every state is waited for
+        walked = walk_frame(engine, 0, state, np.zeros(4, np.uint64))
     assert walked is not None
     plain.build_all(engine, engine.start(projected), b"")
     twin_mask = np.zeros(engine.n_words, np.uint32)
