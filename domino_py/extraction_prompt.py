@@ -36,8 +36,10 @@ class ExtractionPrompt:
         self.layout: Layout = observe(b'{"a": 1, "b": 2}')
 
     def ids(self, content: Any, name: str) -> list[int]:
-        """Token ids for one text or chat. Raises InvalidOption."""
+        """Token ids for one text or chat. Raises InvalidOption, also for an empty text, which any answer would fit."""
         if isinstance(content, str):
+            if not content.strip():
+                raise InvalidOption(name, f"{name} is empty: there is nothing to extract from.")
             asked = f"{self.question}\n\nText:\n{content.strip()}"
             if has_chat_template(self.tokenizer):
                 return encode_chat(self.tokenizer, [{"role": "user", "content": asked}], name)

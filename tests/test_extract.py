@@ -68,6 +68,13 @@ def test_report_comes_along_when_asked(model: Any, tokenizer: Any) -> None:
     assert (len(answers), report.n_texts, len(report.rows)) == (3, 3, 3)
 
 
+def test_an_empty_text_has_nothing_to_extract(model: Any, tokenizer: Any) -> None:
+    with pytest.raises(domino.InvalidOption, match="empty"):
+        domino.extract(model, tokenizer, "", Answer)
+    first, empty = domino.extract(model, tokenizer, ["All is well.", " \n"], Answer)
+    assert isinstance(first, Answer) and not empty and "record 1" in empty.message
+
+
 def test_lists_and_iterators_give_lists(model: Any, tokenizer: Any) -> None:
     texts = ["one", "two", "three"]
     answers = domino.extract(model, tokenizer, texts, Answer)

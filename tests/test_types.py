@@ -234,6 +234,23 @@ def test_types_without_a_json_form_are_refused() -> None:
             of_type(tp)
 
 
+def test_all_parts_without_a_json_form_are_told_at_once() -> None:
+    made = dataclasses.make_dataclass("Made", [("x", complex), ("y", list[complex]), ("z", int)])
+    with pytest.raises(ConstraintError) as caught:
+        of_type(made)
+    assert "2 problems of Made" in str(caught.value)
+    assert " at x " in str(caught.value) and " at y[] " in str(caught.value)
+
+
+def test_errors_of_reading_name_the_place_in_the_value() -> None:
+    person = dataclasses.make_dataclass("Person", [("name", str), ("age", int)])
+    group = dataclasses.make_dataclass("Group", [("people", list[person]), ("pair", tuple[int, str])])  # type: ignore[valid-type]
+    with pytest.raises(ConstraintError, match=r"people\[1\]\.age: a string where a number is needed"):
+        of_type(group).parse('{"people": [{"name": "a", "age": 1}, {"name": "b", "age": "2"}], "pair": [1, "a"]}')
+    with pytest.raises(ConstraintError, match=r"pair\[1\]: a number where a string is needed"):
+        of_type(group).parse('{"people": [], "pair": [1, 2]}')
+
+
 def test_sets_that_must_hold_several_items_hold_different_ones() -> None:
     constraint = of_type(Annotated[set[int], at.MinLen(2)])
     assert constraint.matches("[1, 2]") and not constraint.matches("[1, 1]") and not constraint.matches("[1]")

@@ -30,6 +30,9 @@ __all__ = [
 ]
 
 
+_ALIKE = 0.65  # of two names, before one is taken for the other: "none" is not "unbounded" (0.62)
+
+
 class DominoError(Exception):
     """Root of all errors of this library."""
 
@@ -156,6 +159,6 @@ class InvalidOption(DominoError, TypeError):
 
     def __init__(self, name: str, message: str, known: Iterable[str] = ()) -> None:
         self.name = name
-        near = difflib.get_close_matches(name, [one for one in known if one != name], n=1)
+        near = difflib.get_close_matches(name, [one for one in known if one != name], n=1, cutoff=_ALIKE)
         self.nearest = near[0] if near else None
         super().__init__(message + (f" Did you mean {self.nearest!r}?" if self.nearest else ""))

@@ -56,9 +56,14 @@ def of_type(
 
 
 def type_schema(tp: Any) -> tuple[Form, dict[str, Any]]:
-    """The form of a type, and its whole JSON Schema with definitions."""
+    """The form of a type, and its whole JSON Schema with definitions. Raises ConstraintError with all problems."""
     builder = FormBuilder()
     form = builder.form(tp)
+    if len(builder.problems) == 1:
+        raise ConstraintError(builder.problems[0])
+    if builder.problems:
+        found = "".join(f"\n  - {problem}" for problem in builder.problems)
+        raise ConstraintError(f"{len(builder.problems)} problems of {getattr(tp, '__name__', tp)}.{found}")
     schema = dict(form.schema)
     if builder.definitions:
         schema["$defs"] = builder.definitions

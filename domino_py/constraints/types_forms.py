@@ -40,6 +40,7 @@ from .types_simple import (
     container_form,
     read_list,
     read_object,
+    read_part,
     with_metadata,
 )
 
@@ -66,10 +67,14 @@ _DICTS = (
 
 
 class FormBuilder:
-    """Makes forms; `definitions` collects the schemas of classes with fields, by a name of their own."""
+    """Makes forms; `definitions` collects the schemas of classes with fields, by a name of their own.
+
+    What a part has no form for is noted in `problems`, so that all of them are told at once.
+    """
 
     def __init__(self) -> None:
         self.definitions: dict[str, Schema] = {}
+        self.problems: list[str] = []
         self._named: dict[Any, tuple[str, list[Reader]]] = {}
 
     def form(self, tp: Any, path: str = "") -> Form:
@@ -96,6 +101,15 @@ class FormBuilder:
             return self.form(typing.get_args(tp)[0] if typing.get_args(tp) else Any, path)
         return self._container(tp, origin, path)
 
+    def _part(self, tp: Any, path: str) -> Form:
+        """The form of a part of a type; where there is none, its error is noted and anything stands for it."""
+        try:
+            return self.form(tp, path)
+        except ConstraintError as error:
+            if str(error) not in self.problems:
+                self.problems.append(str(error))
+            return ANY
+
     def _container(self, tp: Any, origin: Any, path: str) -> Form:
         base, arguments = origin or tp, typing.get_args(tp)
         if not is_hashable(base):
@@ -103,7 +117,7 @@ class FormBuilder:
         if base is tuple:
             return container_form(ANY, tuple) if tp in (tuple, typing.Tuple) else self._tuple(arguments, path)  # noqa: UP006
         if base in _LISTS:
-            item = self.form(arguments[0], f"{path}[]") if arguments else ANY
+            item = self._part(arguments[0], f"{path}[]") if arguments else ANY
             return container_form(item, _LISTS[base], is_set=base in _SETS)
         if base in _DICTS:
             return self._dict(base, arguments, path)
@@ -129,10 +143,10 @@ class FormBuilder:
         inner, *metadata = typing.get_args(tp)
         if any(type(item).__module__.partition(".")[0] == "pydantic" for item in metadata):
             return self._foreign(tp, path)
-        return with_metadata(self.form(inner, path), metadata, f"{inner!r}{_at(path)}")
+        return with_metadata(self.form(inner, path), metadata, inner, _at(path))
 
     def _union(self, choices: tuple[Any, ...], path: str) -> Form:
-        forms = [self.form(choice, path) for choice in choices]
+        forms = [self._part(choice, path) for choice in choices]
         order = sorted(range(len(forms)), key=lambda i: (choices[i] in (float, Any), i))
         readers = [forms[i].read for i in order]
 
@@ -142,28 +156,28 @@ class FormBuilder:
                     return reader(value)
                 except (Unreadable, ValueError, TypeError):
                     continue
-            raise Unreadable(f"{value!r} fits no alternative{_at(path)}")
+            raise Unreadable(f"{value!r} fits no alternative")
 
         return Form({"anyOf": [form.schema for form in forms]}, read)
 
     def _tuple(self, arguments: tuple[Any, ...], path: str) -> Form:
         if len(arguments) == 2 and arguments[1] is Ellipsis:
-            return container_form(self.form(arguments[0], f"{path}[]"), tuple)
-        forms = [self.form(one, f"{path}[{i}]") for i, one in enumerate(arguments if arguments != ((),) else ())]
+            return container_form(self._part(arguments[0], f"{path}[]"), tuple)
+        forms = [self._part(one, f"{path}[{i}]") for i, one in enumerate(arguments if arguments != ((),) else ())]
         size = {"minItems": len(forms), "maxItems": len(forms)}
         schema: Schema = {"type": "array", **({"prefixItems": [f.schema for f in forms]} if forms else {}), **size}
 
         def read(value: Any) -> Any:
             items = read_list(value)
             if len(items) != len(forms):
-                raise Unreadable(f"{len(items)} items instead of {len(forms)}{_at(path)}")
-            return tuple(form.read(item) for form, item in zip(forms, items, strict=True))
+                raise Unreadable(f"{len(items)} items instead of {len(forms)}")
+            return tuple(read_part(form, items[i], f"[{i}]") for i, form in enumerate(forms))
 
         return Form(schema, read)
 
     def _dict(self, base: Any, arguments: tuple[Any, ...], path: str) -> Form:
         key_form = self.form(arguments[0], path) if arguments else SIMPLE[str]
-        value_form = self.form(arguments[1], f"{path}{{}}") if len(arguments) > 1 else ANY
+        value_form = self._part(arguments[1], f"{path}{{}}") if len(arguments) > 1 else ANY
         schema: Schema = {"type": "object", "additionalProperties": value_form.schema}
         if key_form.schema == {"type": "integer"}:
             schema["propertyNames"] = {"pattern": "^(0|-?[1-9][0-9]{0,18})$"}
@@ -177,7 +191,7 @@ class FormBuilder:
         build = collections.OrderedDict if base is collections.OrderedDict else dict
 
         def read(value: Any) -> Any:
-            return build((read_key(key), value_form.read(item)) for key, item in read_object(value).items())
+            return build((read_key(key), read_part(value_form, v, f".{key}")) for key, v in read_object(value).items())
 
         return Form(schema, read)
 
@@ -189,7 +203,7 @@ class FormBuilder:
             readers: list[Reader] = []
             self._named[key] = (name, readers)
             self.definitions[name] = {}
-            forms = {field.key: self.form(field.annotation, f"{path}.{field.key}".lstrip(".")) for field in fields}
+            forms = {field.key: self._part(field.annotation, f"{path}.{field.key}".lstrip(".")) for field in fields}
             self.definitions[name].update(
                 type="object",
                 properties={key: form.schema for key, form in forms.items()},
@@ -213,7 +227,7 @@ def _record_reader(build: Callable[..., Any], forms: dict[str, Form], required: 
         found = read_object(value)
         if found.keys() - forms.keys() or required - found.keys():
             raise Unreadable(f"the keys {sorted(found)} do not fit {getattr(build, '__name__', build)}")
-        return build(**{key: forms[key].read(item) for key, item in found.items()})
+        return build(**{key: read_part(forms[key], item, f".{key}") for key, item in found.items()})
 
     return read
 

@@ -26,7 +26,11 @@ Reader = Callable[[Any], Any]
 
 
 class Unreadable(ValueError):
-    """A JSON value does not fit a type."""
+    """A JSON value does not fit a type; `path` says where in the value, as in `people[2].age`."""
+
+    def __init__(self, message: str, path: str = "") -> None:
+        self.message, self.path = message, path
+        super().__init__(f"{path.removeprefix('.')}: {message}" if path else message)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +39,16 @@ class Form:
 
     schema: Schema
     read: Reader
+
+
+def read_part(form: Form, value: Any, step: str) -> Any:
+    """A part of a value, read; errors name the part (`.key`, `[2]`)."""
+    try:
+        return form.read(value)
+    except Unreadable as error:
+        raise Unreadable(error.message, step + error.path) from error
+    except (ValueError, TypeError, ArithmeticError) as error:
+        raise Unreadable(str(error), step) from error
 
 
 def checked(kind: str, convert: Reader) -> Reader:
@@ -153,7 +167,7 @@ def container_form(item: Form, build: Callable[[list[Any]], Any], is_set: bool =
     schema: Schema = {"type": "array", "items": item.schema}
     if is_set:
         schema["uniqueItems"] = True
-    return Form(schema, lambda value: build([item.read(one) for one in read_list(value)]))
+    return Form(schema, lambda value: build([read_part(item, v, f"[{i}]") for i, v in enumerate(read_list(value))]))
 
 
 _NUMBER_NAMES = (("ge", "minimum"), ("gt", "exclusiveMinimum"), ("le", "maximum"), ("lt", "exclusiveMaximum"))
@@ -164,8 +178,9 @@ _LENGTH_KEYWORDS = {
 }
 
 
-def with_metadata(form: Form, metadata: Iterable[Any], where: str) -> Form:
+def with_metadata(form: Form, metadata: Iterable[Any], inner: Any, at: str) -> Form:
     """A form narrowed by what `Annotated` says: bounds, divisors, lengths, patterns (annotated_types and the like)."""
+    where = f"{inner!r}{at}"
     extra: Schema = {}
     predicates: list[Callable[[Any], bool]] = []
     for item in _flat(metadata):
@@ -183,7 +198,7 @@ def with_metadata(form: Form, metadata: Iterable[Any], where: str) -> Form:
     def read(value: Any) -> Any:
         result = form.read(value)
         if not all(predicate(result) for predicate in predicates):
-            raise Unreadable(f"{result!r} does not satisfy a predicate of {where}")
+            raise Unreadable(f"{result!r} does not satisfy a predicate of {inner!r}")
         return result
 
     return Form(schema, read if predicates else form.read)
