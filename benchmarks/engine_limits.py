@@ -160,7 +160,7 @@ note("imports")
 vocabulary = real_vocabulary({name!r})
 note("vocabulary")
 from tokenizer_align.warm_up import warm_up
-warm_up()
+warm_up(laws=False)
 note("kernels")
 schema = {{"type": "object", "properties": {{"a": {{"type": "string"}}}}, "required": ["a"]}}
 matcher = domino.compile(domino.json_schema(schema), vocabulary, tokenization="any").matcher()

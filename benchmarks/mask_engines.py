@@ -60,7 +60,7 @@ def domino_engine(vocabulary: Vocabulary, tokenizer: Any) -> Make:
     from tokenizer_align.engine import Engine
     from tokenizer_align.warm_up import warm_up
 
-    warm_up()
+    warm_up(laws=False)
     engine = Engine(vocabulary)
 
     def constraint(task: Task) -> Any:

@@ -102,7 +102,7 @@ def inspect(constraint: Any, after: str = "", *, tokenizer: Any = None) -> Inspe
         compiled = compile(made, tokenizer)
     expr = made.expression if made is not None else compiled.expr if compiled is not None else None
     assert expr is not None
-    warm_up()
+    warm_up(laws=False)
     matcher = Compiled(expr, _bytes(), Engine(_bytes())).matcher()  # an engine of its own: its states are counted
     shortest_n_bytes = len(matcher.shortest_completion())
     n_legal = _read(matcher, after.encode("utf-8", "surrogatepass"))

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 from numba.core.dispatcher import Dispatcher
 
@@ -69,6 +74,21 @@ def test_nor_do_rows_that_are_kept_and_memos_that_are_entered_anew() -> None:
     kept.flags.writeable = False
     assert kernels.same_row(kept, kept) and kernels.row_hash(kept) == kernels.row_hash(kept.copy())
     assert compiled_kernels() == before
+
+
+def test_without_the_laws_their_kernels_are_not_loaded_and_no_other_is_missing() -> None:
+    """In a process of its own, since others may have loaded them."""
+    source = """
+from tests.test_warm_up import *
+warm_up(laws=False)
+before = compiled_kernels()
+assert any(before.values()) and not any(n for name, n in before.items() if "fate_kernels" in name)
+test_nor_do_rows_that_are_kept_and_memos_that_are_entered_anew.__globals__["warm_up"] = lambda: None
+test_a_real_constraint_compiles_no_kernel_that_warming_up_left_out()
+test_nor_do_rows_that_are_kept_and_memos_that_are_entered_anew()
+"""
+    root = Path(__file__).resolve().parent.parent
+    subprocess.run([sys.executable, "-c", source], check=True, cwd=root, env={**os.environ, "PYTHONPATH": str(root)})
 
 
 def test_nor_does_one_under_the_laws_of_tokenization() -> None:

@@ -374,5 +374,5 @@ def compile_expression(expr: Expr, vocabulary: Vocabulary, tokenization: str = "
     from .canonical.choose_law import compile_under_law
     from .warm_up import warm_up
 
-    warm_up()
+    warm_up(laws=tokenization != "any")
     return compile_under_law(expr, vocabulary, tokenization, marked)

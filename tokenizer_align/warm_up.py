@@ -26,31 +26,38 @@ from .vocabulary import Vocabulary
 
 _logger = logging.getLogger(__name__)
 _lock = threading.Lock()
-_state = {"done": False}
+_done: set[str] = set()
 
 NOTICE_S = 2.0
+_LETTERS = byte_set(range(48, 123))
+_TEXT = seq(lit(b'{"'), star(_LETTERS), lit(b'"}'))
 _NOTICE = "compiling the mask kernels for this machine; it takes about a minute, once"
 
 
-def warm_up() -> None:
-    """Run every kernel once on a tiny vocabulary. Cheap after the first call of a process; threads wait for it."""
-    if _state["done"]:
+def warm_up(laws: bool = True) -> None:
+    """Run every kernel once on a tiny vocabulary. Cheap after the first call of a process; threads wait for it.
+
+    laws: also those that only "aligned" and "canonical" need.
+    """
+    wanted = {"masks", "laws"} if laws else {"masks"}
+    if wanted <= _done:
         return
     with _lock:
-        if _state["done"]:
+        if wanted <= _done:
             return
         started = time.perf_counter()
         notice = threading.Timer(NOTICE_S, _tell)
         notice.daemon = True
         notice.start()
         try:
-            _run_all()
+            for part in [part for part in _PARTS if part in wanted - _done]:
+                _PARTS[part]()
+                _done.add(part)
         finally:
             notice.cancel()
         elapsed_s = time.perf_counter() - started
         if elapsed_s > NOTICE_S:
             _logger.info("compiled the mask kernels for this machine in %.1f s; later runs load them", elapsed_s)
-        _state["done"] = True
 
 
 def _tell() -> None:
@@ -61,7 +68,7 @@ def _tell() -> None:
         _logger.warning(_NOTICE)
 
 
-def _run_all() -> None:
+def _tiny_engine() -> Engine:
     rules = TokenizationRules(
         family="byte_level_bpe",
         merges=np.array([[97, 98, 256], [97, 34, 257]], np.int32),
@@ -71,28 +78,35 @@ def _run_all() -> None:
         pre_tokenizer=(),
     )
     tokens = [*(bytes([b]) for b in range(256)), b"ab", b'a"', None]
-    vocabulary = Vocabulary.from_bytes(tokens, (258,), rules=rules)
-    engine = Engine(vocabulary, memo_min_nodes=2, wide_bytes=4)
+    engine = Engine(Vocabulary.from_bytes(tokens, (258,), rules=rules), memo_min_nodes=2, wide_bytes=4)
     engine.token_ends.min_tokens = 1
-    text = seq(lit(b'{"'), star(byte_set(range(48, 123))), lit(b'"}'))
-    compiled = Compiled(text, vocabulary, engine=engine)
+    return engine
+
+
+def _run_masks() -> None:
+    engine = _tiny_engine()
+    compiled = Compiled(_TEXT, engine.vocabulary, engine=engine)
     compiled.fill([compiled.matcher()], np.zeros((1, compiled.n_words), np.uint32))
     _run(compiled)
-    letters = byte_set(range(48, 123))
-    for law in (AlignedCompiled, CanonicalCompiled):
-        for expr in (text, _an_object(letters), seq(lit(b'{"'), repeat(letters, 1, 9), lit(b'"}'))):
-            _run(law(expr, vocabulary, engine, survival_for(engine)))
+    _run(Compiled(_an_object(), engine.vocabulary, engine=engine))
     for expr in (
-        seq(lit(b"{"), repeat(letters, 1, 2), lit(b"}")),
-        seq(lit(b"{"), both(seq(star(letters), lit(b'"')), neg(lit(b'ab"')))),
-        seq(lit(b"{"), star(letters)),  # may end anywhere: tokens run past its end
-        seq(lit(b"{"), call(Rule("name", both(star(letters), neg(lit(b"ab"))))), call(Rule("end", lit(b'"')))),
+        seq(lit(b"{"), repeat(_LETTERS, 1, 2), lit(b"}")),
+        seq(lit(b"{"), both(seq(star(_LETTERS), lit(b'"')), neg(lit(b'ab"')))),
+        seq(lit(b"{"), star(_LETTERS)),  # may end anywhere: tokens run past its end
+        seq(lit(b"{"), call(Rule("name", both(star(_LETTERS), neg(lit(b"ab"))))), call(Rule("end", lit(b'"')))),
     ):
-        matcher = Compiled(expr, vocabulary, engine=engine).matcher()
+        matcher = Compiled(expr, engine.vocabulary, engine=engine).matcher()
         for char in b"{a":
             matcher.advance(char)
             matcher.mask()
     _compare_rows(compiled.n_words)
+
+
+def _run_laws() -> None:
+    engine = _tiny_engine()
+    for law in (AlignedCompiled, CanonicalCompiled):
+        for expr in (_TEXT, _an_object(), seq(lit(b'{"'), repeat(_LETTERS, 1, 9), lit(b'"}'))):
+            _run(law(expr, engine.vocabulary, engine, survival_for(engine)))
 
 
 def _compare_rows(n_words: int) -> None:
@@ -105,10 +119,10 @@ def _compare_rows(n_words: int) -> None:
             k.same_row(a, b)
 
 
-def _an_object(letters: Expr) -> Expr:
+def _an_object() -> Expr:
     """An object with a declared key, and any others."""
-    key = both(seq(lit(b'"'), star(letters), lit(b'"')), neg(lit(b'"ab"')))
-    rest = seq(lit(b":"), repeat(letters, 1, 3))
+    key = both(seq(lit(b'"'), star(_LETTERS), lit(b'"')), neg(lit(b'"ab"')))
+    rest = seq(lit(b":"), repeat(_LETTERS, 1, 3))
     members = (Member(b'"ab"', rest, False),)
     return seq(lit(b"{"), start_members(MemberSpec(members, lit(b","), lit(b"}"), key, rest, 1, None, True)))
 
@@ -123,3 +137,6 @@ def _run(compiled: Compiled) -> None:
     matcher.can_continue()
     matcher.min_tokens()
     matcher.mask_within(8)
+
+
+_PARTS = {"masks": _run_masks, "laws": _run_laws}
