@@ -11,6 +11,7 @@ from domino_py.constraints.json_exponents import whole_numbers
 from domino_py.constraints.json_multiples import common_multiple, multiples, values_divide
 from domino_py.constraints.json_numbers import UNBOUNDED, Bounds, Digits, integer_by_value, number_range
 from domino_py.constraints.schema import json_schema
+from domino_py.constraints.schema_numbers import NumberSet
 from tokenizer_align.errors import TooComplex
 from tokenizer_align.expressions import EMPTY
 from tokenizer_align.productive import is_productive
@@ -207,3 +208,40 @@ def test_listed_values_by_value() -> None:
     constraint = json_schema({"enum": [0, 1, Decimal("2.50"), [3]]}, number_spelling="any")
     assert all(constraint.matches(text) for text in ("0", "-0.0", "1.00", "2.5", "2.500", "[3.0]"))
     assert not any(constraint.matches(text) for text in ("10", "2.51", "-1", "1.01", "[3.5]"))
+
+
+@given(
+    st.lists(st.sampled_from(["2", "3", "5", "15", "0.5", "0.6", "1"]), max_size=2),
+    st.lists(st.sampled_from(["2", "3", "5", "6", "0.25", "0.2", "1"]), max_size=2),
+    st.booleans(),
+    st.booleans(),
+)
+def test_sets_without_numbers_are_known_by_their_divisors(
+    divisors: list[str], others: list[str], is_integer: bool, is_fractional: bool
+) -> None:
+    """A multiple of them all that is fit is the least one, or one next to it, where there is any."""
+    found = NumberSet(
+        is_integer=is_integer,
+        divisors=frozenset(map(D, divisors)),
+        is_fractional=is_fractional,
+        not_divisors=frozenset(map(D, others)),
+    )
+    some = any(found.holds(D(i) / 20) for i in range(1, 20 * 61))  # 30 is a multiple of all divisors, 0.05 divides all
+    assert some is not found.is_contradiction
+
+
+def test_overlapping_multiples_that_exclude_each_other_are_few() -> None:
+    """Regression: every pair of remainders was visited to find that nothing is left."""
+    three, five, eight = ({"multipleOf": n} for n in (3, 5, 8))
+    schema = {
+        "type": "number",
+        "allOf": [
+            {"minimum": 1},
+            {"anyOf": [three, five]},
+            {"anyOf": [{"allOf": [{"not": five}, {"not": three}]}, eight]},
+            {"anyOf": [{"not": eight}, {"multipleOf": 11}]},
+        ],
+    }
+    constraint = json_schema(schema)
+    wanted = [n for n in range(1, 1000) if n % 88 == 0 and (n % 3 == 0 or n % 5 == 0)]
+    assert [n for n in range(1, 1000) if constraint.matches(str(n))] == wanted

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 from tokenizer_align.expressions import EMPTY, K_CALL, Expr, both, frame, neg, seq
@@ -16,7 +17,7 @@ from tokenizer_align.expressions import EMPTY, K_CALL, Expr, both, frame, neg, s
 from .json import any_integer, any_number
 from .json_exponents import whole_numbers
 from .json_layout import JsonStyle
-from .json_multiples import multiples, multiples_by_value, values_divide
+from .json_multiples import common_multiple, multiples, multiples_by_value, values_divide
 from .json_numbers import UNBOUNDED, Bounds, exponent_part, integer, number_range, value_spellings, with_zeros
 from .schema_values import json_type
 
@@ -37,8 +38,15 @@ class NumberSet:
 
     @property
     def is_contradiction(self) -> bool:
-        """Whether it shows at once that nothing is left."""
-        return self.bounds.is_contradiction or (self.is_integer and self.is_fractional)
+        """Whether it shows at once that nothing is left: no search is as fast, and it would visit all remainders."""
+        if self.bounds.is_contradiction or (self.is_integer and self.is_fractional):
+            return True
+        divisors = [*self.divisors, Decimal(1)] if self.is_integer else self.divisors
+        excluded = [*self.not_divisors, Decimal(1)] if self.is_fractional else self.not_divisors
+        if not divisors or not excluded:
+            return False
+        step = common_multiple(divisors)
+        return any((step / Fraction(divisor)).denominator == 1 for divisor in excluded)
 
     def holds(self, value: int | Decimal) -> bool:
         """Whether a value belongs to the set."""
