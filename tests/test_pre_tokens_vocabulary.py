@@ -14,6 +14,7 @@ from tests.reference.slow_pre_tokens import count_runs, slow_signature
 from tokenizer_align.cache import ArrayCache
 from tokenizer_align.canonical.pre_tokens import PreTokens
 from tokenizer_align.canonical.read_rules import rules_of_pieces, rules_of_ranks
+from tokenizer_align.canonical.signature_paths import SignaturePaths
 from tokenizer_align.canonical.signatures import signatures
 
 BYTES = [bytes([i]) for i in range(256)]
@@ -153,13 +154,28 @@ def test_signatures_are_those_of_walking_each_token() -> None:
     found, all_tokens = ranked(*tokens)
     made = signatures(found, [*all_tokens, None], cache=None)
     assert made.of_token[-1] == -1
+    paths = SignaturePaths(made, found, np.zeros(len(all_tokens) + 1, np.bool_))
     for i, token in enumerate(all_tokens):
-        signature = int(made.of_token[i])
-        expected = slow_signature(found, token, i in found.whole_ids)
-        rows = made.rows[made.first[signature] : made.first[signature + 1]].tolist()
-        assert rows == sorted([list(row) for row in expected])
-        for p in {row[0] for row in rows}:
-            assert made.arcs(signature, p) == tuple(sorted((bit, q) for at, bit, q in expected if at == p))
+        assert ways_of(paths, found, i) == sorted(slow_signature(found, token, i in found.whole_ids))
+    assert not ways_of(paths, found, len(all_tokens))
+    ends = paths.joined(np.uint64(1) << np.arange(found.n_states, dtype=np.uint64) % np.uint64(64))
+    for i, token in enumerate(all_tokens):
+        assert ends[i] == sum(
+            1 << q for q in {q % 64 for _, _, q in slow_signature(found, token, i in found.whole_ids)}
+        )
+
+
+def ways_of(paths: SignaturePaths, found: PreTokens, token: int) -> list[tuple[int, int, int]]:
+    """(p, bit, q) for each way to read a token, in the order of the paths."""
+    ids = np.array([token], np.int32)
+    return [(p, bit, q) for p in range(found.n_states) for _, bit, q in paths.ends(p, ids).tolist()]
+
+
+def test_tokens_that_are_never_written_have_no_ways() -> None:
+    found, all_tokens = ranked(b"ab", b" a")
+    never = np.array([token == b"ab" for token in all_tokens])
+    paths = SignaturePaths(signatures(found, all_tokens, cache=None), found, never)
+    assert not ways_of(paths, found, all_tokens.index(b"ab")) and ways_of(paths, found, all_tokens.index(b" a"))
 
 
 def test_signatures_of_a_real_vocabulary_are_few_and_right(tmp_path: Any) -> None:
@@ -168,15 +184,14 @@ def test_signatures_of_a_real_vocabulary_are_few_and_right(tmp_path: Any) -> Non
     found = PreTokens.for_rules(vocabulary.rules, vocabulary.token_bytes)
     cache = ArrayCache("signatures", 1, tmp_path)
     made = signatures(found, vocabulary.token_bytes, cache)
-    assert len(made.first) < 500
+    assert made.n < 600
     again = signatures(found, vocabulary.token_bytes, cache)
     assert cache.counters.hits == 1 and np.array_equal(again.rows, made.rows)
+    paths = SignaturePaths(again, found, np.zeros(vocabulary.n_rows, np.bool_))
     for i in range(0, vocabulary.n_rows, 1500):
         token = vocabulary.token_bytes[i]
         if token:
-            signature = int(made.of_token[i])
-            rows = made.rows[made.first[signature] : made.first[signature + 1]].tolist()
-            assert rows == sorted([list(row) for row in slow_signature(found, token, is_whole=False)])
+            assert ways_of(paths, found, i) == sorted(slow_signature(found, token, is_whole=False))
 
 
 # --- cache --------------------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tokenizer_align.canonical.merge_index import rows_by_symbol
+from tokenizer_align.canonical.merge_index import rows_by_symbol, spine_tree
 from tokenizer_align.canonical.path_kernels import find_cuts
 from tokenizer_align.token_texts import TokenTexts
 
@@ -23,6 +23,31 @@ def test_rows_of_merges_stand_by_symbol_and_phase(seed: int, n: int) -> None:
         expected = sorted(np.flatnonzero(symbols == symbol).tolist(), key=lambda row: (phases[row], row))
         assert rows[starts[symbol] : starts[symbol + 1]].tolist() == expected
     assert starts[-1] == n
+
+
+@given(seeds, st.integers(1, 20))
+def test_the_spine_tree_lists_who_has_a_symbol_on_its_spine(seed: int, n: int) -> None:
+    rng = np.random.default_rng(seed)
+    results = rng.permutation(n)[: rng.integers(0, n)].astype(np.int32)
+    results = results[results > 0]
+    merges = np.array([[rng.integers(0, t), rng.integers(0, t), t] for t in results], np.int32).reshape(-1, 3)
+    phases = rng.integers(0, max(len(merges), 1), len(merges)).astype(np.int32)
+    child = np.full(n, -1, np.int32)
+    child[merges[:, 2]] = merges[:, 1]
+    phase = dict(zip(merges[:, 2].tolist(), phases.tolist(), strict=True))
+    order, first, end = spine_tree(child, merges, phases)
+    for symbol in range(n):
+        consumed = {}  # token -> phase of what consumes the symbol there
+        for token in range(n):
+            at, when = token, len(merges)
+            while at >= 0 and at != symbol:
+                at, when = int(child[at]), phase.get(at, -1)
+            if at == symbol:
+                consumed[token] = when
+        listed = order[first[symbol] : end[symbol]].tolist()
+        assert sorted(listed) == sorted(consumed) and listed[0] == symbol
+        times = [consumed[token] for token in listed]
+        assert times == sorted(times, reverse=True)
 
 
 @given(seeds, st.integers(1, 5))

@@ -151,21 +151,32 @@ def _pack(arrays: Mapping[str, npt.NDArray[np.generic]]) -> bytes:
 
 
 def _unpack(stored: bytes) -> Arrays:
-    data, checksum = stored[:-_CHECKSUM_BYTES], stored[-_CHECKSUM_BYTES:]
+    data, checksum = memoryview(stored)[:-_CHECKSUM_BYTES], stored[-_CHECKSUM_BYTES:]
     # Before anything is parsed: a damaged archive can make its reader raise almost anything.
     if hashlib.sha256(data).digest() != checksum:
         raise ValueError("the checksum does not match")
-    with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        return {name.removesuffix(".npy"): _array(archive.read(name)) for name in archive.namelist()}
+    with zipfile.ZipFile(io.BytesIO(stored)) as archive:
+        return {member.filename.removesuffix(".npy"): _array(_content(data, member)) for member in archive.infolist()}
 
 
-def _array(data: bytes) -> npt.NDArray[np.generic]:
+def _content(data: memoryview, member: zipfile.ZipInfo) -> memoryview:
+    """A member's bytes where they lie: it was stored as it is, and the archive's own sums need no second look."""
+    if member.compress_type != zipfile.ZIP_STORED:
+        raise ValueError("a compressed array")
+    header = (
+        member.header_offset
+    )  # 30 bytes, at the end the lengths of a name and of what else stands before the content
+    start = header + 30 + sum(int.from_bytes(data[at : at + 2], "little") for at in (header + 26, header + 28))
+    return data[start : start + member.file_size]
+
+
+def _array(data: memoryview) -> npt.NDArray[np.generic]:
     """The array of a `.npy` file (numpy.lib.format). `np.load` reads the header as Python source, and CPython 3.11
     counts the depth of all threads' sources together: it may fail where threads load at the same time."""
     major, size_at = data[6], slice(8, 10 if data[6] == 1 else 12)
     end = size_at.stop + int.from_bytes(data[size_at], "little")
-    found = _HEADER.fullmatch(data[size_at.stop : end].decode("latin-1"))
-    if data[:6] != b"\x93NUMPY" or major > 3 or found is None:
+    found = _HEADER.fullmatch(str(data[size_at.stop : end], "latin-1"))
+    if bytes(data[:6]) != b"\x93NUMPY" or major > 3 or found is None:
         raise ValueError("not an array of numbers")
     shape = tuple(map(int, re.findall("[0-9]+", found[3])))
     flat = np.frombuffer(data, np.dtype(found[1]), offset=end).copy()
@@ -173,4 +184,4 @@ def _array(data: bytes) -> npt.NDArray[np.generic]:
 
 
 # Raise the version whenever a reader comes to other bytes or rules than before.
-vocabulary_cache = ArrayCache("vocabularies", version=5)
+vocabulary_cache = ArrayCache("vocabularies", version=6)

@@ -8,6 +8,7 @@ import logging
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from numbers import Integral
 from typing import Any
 
@@ -16,6 +17,7 @@ import numpy as np
 from tokenizer_align.cache import ArrayCache, Arrays
 from tokenizer_align.canonical.rules import pack_rules, unpack_rules
 from tokenizer_align.errors import VocabularyError
+from tokenizer_align.token_texts import TokenTexts
 from tokenizer_align.tokenizers import TokenizerSource, backend_of, end_ids, open_tokenizer
 from tokenizer_align.tokenizers.self_test import check_round_trip
 from tokenizer_align.tokenizers.table import TokenTable
@@ -178,6 +180,7 @@ def _pack(vocabulary: Vocabulary) -> Arrays:
         "single_bytes": hex(vocabulary.single_bytes),
         "name": vocabulary.name,
         "limits": vocabulary.limits,
+        "texts": vocabulary.texts.fingerprint,
     }
     return {
         "bytes": np.frombuffer(b"".join(data for data in rows if data), dtype=np.uint8),
@@ -191,8 +194,10 @@ def _pack(vocabulary: Vocabulary) -> Arrays:
 def _unpack(arrays: Arrays, source: TokenizerSource) -> Vocabulary:
     facts = json.loads(arrays["facts"].tobytes())
     data = arrays["bytes"].tobytes()
-    stops = np.cumsum(arrays["length"], dtype=np.int64).tolist()
-    rows = tuple(data[start:stop] or None for start, stop in zip([0, *stops], stops, strict=False))
+    starts = np.zeros(len(arrays["length"]) + 1, np.int64)
+    np.cumsum(arrays["length"], out=starts[1:])
+    places = starts.tolist()
+    rows = tuple(data[start:stop] or None for start, stop in pairwise(places))
     special = frozenset(facts["special_ids"])
     vocabulary = Vocabulary(
         token_bytes=rows,
@@ -210,6 +215,7 @@ def _unpack(arrays: Arrays, source: TokenizerSource) -> Vocabulary:
     )
     trie: Any = {name: arrays[f"trie_{name}"] for name in _TRIE_ARRAYS}
     vocabulary.__dict__["trie"] = Trie(**trie)  # where cached_property looks first
+    vocabulary.__dict__["texts"] = TokenTexts(np.frombuffer(data, np.uint8), starts, facts["texts"])
     return vocabulary
 
 

@@ -262,15 +262,15 @@ def bad_row(
     room: Array,
     merge_starts: Array,
     merge_rows: Array,
-    starts: Array,
-    tokens: Array,
-    consumed: Array,
+    order: Array,
+    first: Array,
+    end: Array,
     out: Array,
 ) -> None:
     """Set the bits of all tokens that are bad beside `token`, on its right or on its left, in out: uint32[n_words].
 
     merge_starts, merge_rows: the merges in which a symbol is the nearer part (left where is_right), by rising phase.
-    starts, tokens, consumed: `spine_index` of the other side.
+    order, first, end: `merge_index.spine_tree` of the other side.
     """
     n_tokens = 32 * len(out)
     symbol, above = token, NO_ROW
@@ -285,19 +285,23 @@ def bad_row(
             if is_tie and not shared[when] and is_right:
                 continue
             other = merges[row, 1] if is_right else merges[row, 0]
-            for i in range(starts[other], starts[other + 1]):
-                if consumed[i] < when:
-                    break
-                if tokens[i] >= n_tokens:
+            consumed, branch_end = NO_ROW, first[other] + 1
+            for i in range(first[other], end[other]):
+                found = order[i]
+                if i == branch_end:
+                    consumed, branch_end = phase[found], end[found]
+                    if consumed < when:
+                        break
+                if found >= n_tokens:
                     continue
-                if is_tie or consumed[i] == when:
+                if is_tie or consumed == when:
                     if shared[when]:
-                        a, b = (token, tokens[i]) if is_right else (tokens[i], token)
+                        a, b = (token, found) if is_right else (found, token)
                         if not _encodes_otherwise(a, b, left, right, merges, ranks, keys, rows, room):
                             continue
-                    elif not is_right and consumed[i] == when:
+                    elif not is_right and consumed == when:
                         continue
-                out[tokens[i] >> 5] |= np.uint32(1) << np.uint32(tokens[i] & 31)
+                out[found >> 5] |= np.uint32(1) << np.uint32(found & 31)
         above = phase[symbol]
         symbol = right[symbol] if is_right else left[symbol]
 

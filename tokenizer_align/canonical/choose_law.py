@@ -29,6 +29,7 @@ from .unigram_laws import UnigramAlignedCompiled, UnigramCanonicalCompiled, Unig
 TOKENIZATIONS = ("any", "aligned", "canonical")
 
 _limits: dict[str, str | None] = {}  # by the vocabulary's fingerprint
+_latest: dict[str, PreTokens] = {}  # one at most, likewise
 _lock = threading.Lock()
 
 
@@ -48,7 +49,7 @@ def _why_not(vocabulary: Vocabulary) -> str | None:
     if not vocabulary.is_atomic:
         return "some byte of its tokens is no token by itself"
     try:
-        pre_tokens = PreTokens.for_rules(rules, vocabulary.token_bytes, texts=vocabulary.texts)
+        pre_tokens = _pre_tokens_for(vocabulary, rules)
     except VocabularyError as error:
         return str(error)
     if rules.family == "unigram" and not pre_tokens.may_cut:
@@ -78,15 +79,24 @@ class _Rules:
         rules = vocabulary.rules
         assert rules is not None
         self.pairs = _pairs_for(vocabulary, rules)
-        texts = vocabulary.texts
-        pre_tokens = PreTokens.for_rules(rules, vocabulary.token_bytes, texts=texts)
-        self.paths = TokenPaths(pre_tokens, vocabulary.trie, vocabulary.token_bytes, self.pairs.never, texts)
+        pre_tokens = _pre_tokens_for(vocabulary, rules)
+        _latest.clear()  # `paths` keeps it from now on
+        self.paths = TokenPaths(pre_tokens, vocabulary.token_bytes, self.pairs.never, vocabulary.texts)
+
+
+def _pre_tokens_for(vocabulary: Vocabulary, rules: TokenizationRules) -> PreTokens:
+    """The lock is held. Who asks which law there is wants the tables next: the automaton is read once for both."""
+    if vocabulary.fingerprint not in _latest:
+        found = PreTokens.for_rules(rules, vocabulary.token_bytes, texts=vocabulary.texts)
+        _latest.clear()
+        _latest[vocabulary.fingerprint] = found
+    return _latest[vocabulary.fingerprint]
 
 
 def _pairs_for(vocabulary: Vocabulary, rules: TokenizationRules) -> Pairs | Endings:
     if rules.family == "unigram":
         return Endings(rules, vocabulary.token_bytes, vocabulary.trie, vocabulary.n_rows)
-    return Pairs(rules, vocabulary.token_bytes, vocabulary.n_rows)
+    return Pairs(rules, vocabulary.token_bytes, vocabulary.n_rows, texts=vocabulary.texts)
 
 
 def _rules_for(vocabulary: Vocabulary) -> _Rules:

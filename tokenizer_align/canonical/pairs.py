@@ -16,9 +16,10 @@ import numpy.typing as npt
 
 from tokenizer_align.canonical import bpe_kernels as kernels
 from tokenizer_align.canonical.byte_pieces import BytePieces
-from tokenizer_align.canonical.merge_index import rows_by_symbol, spine_index
+from tokenizer_align.canonical.merge_index import rows_by_symbol, spine_tree
 from tokenizer_align.canonical.rules import TokenizationRules
 from tokenizer_align.canonical.symbols import Symbols
+from tokenizer_align.token_texts import TokenTexts
 
 __all__ = ["Pairs"]
 
@@ -41,11 +42,13 @@ class Pairs:
         token_bytes: Sequence[bytes | None],
         n_rows: int | None = None,
         max_row_bytes: int = 64 << 20,
+        texts: TokenTexts | None = None,
     ) -> None:
         """Args:
         token_bytes: bytes per id, None for ids that are no text.
         n_rows: rows of the model's output.
         max_row_bytes: bound of the rows kept.
+        texts: the same bytes in one array, where they are at hand.
 
         Raises:
             ValueError: a Unigram tokenizer, for which pairs decide nothing.
@@ -62,7 +65,8 @@ class Pairs:
         merges = rules.merges
         highest = max((int(ids.max()) for ids in (merges, rules.initial, rules.byte_ids) if ids.size), default=0)
         self._n_ids = n_ids = max(self.n_rows, len(token_bytes), highest + 1)
-        longest = max(map(len, filter(None, token_bytes)), default=1)
+        lengths = (texts or TokenTexts.of(token_bytes)).lengths
+        longest = int(lengths.max(initial=1))
         self._room_shape = (3, 2 * longest + 4)
         self._left, self._right = np.full(n_ids, -1, np.int32), np.full(n_ids, -1, np.int32)
         self._left[merges[:, 2]], self._right[merges[:, 2]] = merges[:, 0], merges[:, 1]
@@ -71,9 +75,9 @@ class Pairs:
         merging = (merges, self.symbols.ranks, self.symbols.keys, self.symbols.rows)
         self._tables = (self._left, self._right, self._phase, self._shared, *merging)
         # Of the left neighbour's right spine, and of the right neighbour's left spine.
-        self._on_right_spine = spine_index(self._right, self._phase, len(merges))
-        self._on_left_spine = spine_index(self._left, self._phase, len(merges))
         phases = self._phase[merges[:, 2]]
+        self._on_right_spine = spine_tree(self._right, merges, phases)
+        self._on_left_spine = spine_tree(self._left, merges, phases)
         self._merges_of_left, self._merges_of_right = (
             rows_by_symbol(np.ascontiguousarray(merges[:, side]), phases, n_ids) for side in (0, 1)
         )
@@ -85,7 +89,7 @@ class Pairs:
             (self.symbols.of_byte, rules.family == "byte_level_bpe", is_piece),
             (*self._tables, np.empty(self._room_shape, np.int32)),
         )
-        self.never, self.whole_only = self._settle_tokens(token_bytes)
+        self.never, self.whole_only = self._settle_tokens(token_bytes, lengths > 0)
         self._whole = {token_bytes[i]: i for i in self.whole_only}
 
     def is_bad(self, a: int, b: int) -> bool:
@@ -174,11 +178,12 @@ class Pairs:
         row.flags.writeable = False
         return row
 
-    def _settle_tokens(self, token_bytes: Sequence[bytes | None]) -> tuple[Words, frozenset[int]]:
+    def _settle_tokens(
+        self, token_bytes: Sequence[bytes | None], has_bytes: npt.NDArray[np.bool_]
+    ) -> tuple[Words, frozenset[int]]:
         """(never, whole_only): tokens with bytes that merging their bytes does not give."""
         rules = self.rules
         given = rules.reproduced(len(token_bytes))
-        has_bytes = np.fromiter(map(bool, token_bytes), np.bool_, len(token_bytes))
         matched_whole = [token.id for token in rules.added.values() if token.is_text and token.id < len(given)]
         given[matched_whole] = True
         given[[i for i in self.byte_pieces.impossible if i < len(given)]] = False

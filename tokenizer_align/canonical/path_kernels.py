@@ -21,42 +21,6 @@ def may_stop(stop, kind):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def tokens_into(first, arcs, sources, trie_byte, ends, depths, depth, token_start, token_ids, stops, kinds, row):  # type: ignore[no-untyped-def]
-    """The tokens that lead from a source to a state where `stops` lets them end, into row: uint32[n_words]."""
-    n_states = stops.shape[0]
-    states = np.zeros((depth + 1, n_states), np.int32)
-    sizes = np.zeros(depth + 1, np.int32)
-    seen = np.zeros(n_states, np.int32)  # the node at which a state was last met
-    for i in range(sources.shape[0]):
-        states[0, i] = sources[i]
-    sizes[0] = sources.shape[0]
-    node = 1
-    while node < trie_byte.shape[0]:
-        at = depths[node]
-        n = 0
-        for i in range(sizes[at - 1]):
-            place = states[at - 1, i] * 256 + trie_byte[node]
-            for arc in range(first[place], first[place + 1]):
-                after = arcs[arc, 1]
-                if (at > 1 and arcs[arc, 0]) or seen[after] == node:
-                    continue
-                seen[after] = node
-                states[at, n] = after
-                n += 1
-        sizes[at] = n
-        if n == 0:
-            node = ends[node]
-            continue
-        for place in range(token_start[node], token_start[node + 1]):
-            token = token_ids[place]
-            for i in range(n):
-                if may_stop(stops[states[at, i]], kinds[token]):
-                    row[token >> 5] |= np.uint32(1) << np.uint32(token & 31)
-                    break
-        node += 1
-
-
-@njit(cache=True, nogil=True)
 def text_ends(first, arcs, starts, tokens, text_start, text, stops, out):  # type: ignore[no-untyped-def]
     """The states behind the texts of tokens, however these are split into pieces: rows (index into tokens, state) into
     out: int32[m, 2]. Returns how many rows there are; where that is more than m, the rest is missing.
@@ -107,19 +71,21 @@ def take_followers(row0, row1, bad, out):  # type: ignore[no-untyped-def]
 def find_cuts(first, arcs, start, spelling, is_cut, may_cut):  # type: ignore[no-untyped-def]
     """Per state and byte, into is_cut: bool[n_states, 256], whether a boundary before the byte may lead wherever a text
     that begins with it does, none of these states spelling: bool[n_states]; into may_cut, whether to any state else."""
+    is_fit = np.zeros(256, np.bool_)
     for byte in range(256):
-        fresh = first[start * 256 + byte], first[start * 256 + byte + 1]
-        is_fit = fresh[0] < fresh[1]
-        for arc in range(fresh[0], fresh[1]):
-            is_fit &= not spelling[arcs[arc, 1]]
-        for p in range(is_cut.shape[0]):
+        low, high = first[start * 256 + byte], first[start * 256 + byte + 1]
+        is_fit[byte] = low < high
+        for arc in range(low, high):
+            is_fit[byte] &= not spelling[arcs[arc, 1]]
+    for p in range(is_cut.shape[0]):
+        for byte in range(256):
             low, high = first[p * 256 + byte], first[p * 256 + byte + 1]
             n_bounded = 0
             for arc in range(low, high):
                 n_bounded += arcs[arc, 0]
-            has_all = is_fit and n_bounded > 0
+            has_all = is_fit[byte] and n_bounded > 0
             if has_all:
-                for wanted in range(fresh[0], fresh[1]):
+                for wanted in range(first[start * 256 + byte], first[start * 256 + byte + 1]):
                     has_one = False
                     for arc in range(low, high):
                         has_one |= arcs[arc, 0] == 1 and arcs[arc, 1] == arcs[wanted, 1]

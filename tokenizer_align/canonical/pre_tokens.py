@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -34,7 +34,7 @@ IntArray = npt.NDArray[np.int32]
 Flags = npt.NDArray[np.bool_]
 
 # Raise the version whenever an automaton comes out otherwise than before.
-pre_tokens_cache = ArrayCache("pre-tokens", version=3)
+pre_tokens_cache = ArrayCache("pre-tokens", version=4)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,6 +49,7 @@ class PreTokens:
     whole_ids: int32[n]: the ids that end in `whole` states, and nowhere else; other ids never do.
     first: int32[n_states * 256 + 1]: where the arcs of (state, byte) begin, at state * 256 + byte.
     arcs: int32[n_arcs, 2]: (bit, next state).
+    fingerprint: names the automaton in all processes.
     """
 
     start: int
@@ -59,6 +60,7 @@ class PreTokens:
     whole_ids: IntArray
     first: IntArray
     arcs: IntArray
+    fingerprint: str
 
     @property
     def n_states(self) -> int:
@@ -115,7 +117,7 @@ class PreTokens:
         key = _key(rules, engine, texts or TokenTexts.of(token_bytes))
         stored: Any = cache.load(key) if cache is not None else None
         if stored is not None:
-            return cls(start=0, **stored)
+            return cls(start=0, fingerprint=key, **_unpacked(stored))
         added = _matched_in_text(rules, token_bytes)
         check_flags(rules, added, token_bytes)
         whole = _whole_only(rules, token_bytes)
@@ -124,9 +126,9 @@ class PreTokens:
         if whole:
             automaton = with_whole_tokens(automaton, [token_bytes[i] or b"" for i in whole])
         automaton, spelling = without_spelled(automaton, spelled_contents(rules) + swallowing(rules, list(added)))
-        made = cls.of_automaton(automaton, [*added.values(), *whole], spelling)
+        made = replace(cls.of_automaton(automaton, [*added.values(), *whole], spelling), fingerprint=key)
         if cache is not None:
-            cache.store(key, {name: getattr(made, name) for name in _ARRAYS})
+            cache.store(key, _packed(made))
         return made
 
     @classmethod
@@ -164,26 +166,41 @@ class PreTokens:
         first = np.zeros(len(counts) + 1, np.int32)
         np.cumsum(counts, out=first[1:])
         tags = np.array([automaton.tags[state] for state in order], np.int64)
-        return cls(
-            start=0,
-            ends=np.array([automaton.ends[state] for state in order], np.bool_),
-            inside=tags == INSIDE,
-            whole=tags == WHOLE,
-            spelling=np.array([bool(spelling) and spelling[state] for state in order], np.bool_),
-            whole_ids=np.array(sorted(whole_ids), np.int32),
-            first=first,
-            arcs=np.array(flat, np.int32).reshape(-1, 2),
-        )
+        arrays = {
+            "ends": np.array([automaton.ends[state] for state in order], np.bool_),
+            "inside": tags == INSIDE,
+            "whole": tags == WHOLE,
+            "spelling": np.array([bool(spelling) and spelling[state] for state in order], np.bool_),
+            "whole_ids": np.array(sorted(whole_ids), np.int32),
+            "first": first,
+            "arcs": np.array(flat, np.int32).reshape(-1, 2),
+        }
+        digest = hashlib.sha256(b"".join(array.tobytes() for array in arrays.values()))
+        return cls(start=0, fingerprint=digest.hexdigest(), **arrays)
 
 
-_ARRAYS = ("ends", "inside", "whole", "spelling", "whole_ids", "first", "arcs")
+_ARRAYS = ("ends", "inside", "whole", "spelling", "whole_ids")
+
+
+def _packed(made: PreTokens) -> dict[str, npt.NDArray[np.generic]]:
+    """Arrays for an ArrayCache: most places have few arcs, and a bit fits beside a state."""
+    counts = np.diff(made.first)
+    return {
+        "counts": counts.astype(np.uint8 if counts.max(initial=0) < 256 else np.int32),
+        "arcs": made.arcs[:, 1] << 1 | made.arcs[:, 0],
+        **{name: getattr(made, name) for name in _ARRAYS},
+    }
+
+
+def _unpacked(stored: dict[str, npt.NDArray[Any]]) -> dict[str, Any]:
+    counts, packed = stored.pop("counts"), stored.pop("arcs")
+    first = np.zeros(len(counts) + 1, np.int32)
+    np.cumsum(counts, out=first[1:])
+    return {"first": first, "arcs": np.stack([packed & 1, packed >> 1], axis=1), **stored}
 
 
 def _key(rules: TokenizationRules, engine: Engine, texts: TokenTexts) -> str:
-    digest = hashlib.sha256(f"{rules.fingerprint} {engine_version(engine)}".encode())
-    digest.update(texts.lengths.astype(np.int32).tobytes())
-    digest.update(texts.text.tobytes())
-    return digest.hexdigest()
+    return hashlib.sha256(f"{rules.fingerprint} {engine_version(engine)} {texts.fingerprint}".encode()).hexdigest()
 
 
 def _engine(rules: TokenizationRules) -> Engine:

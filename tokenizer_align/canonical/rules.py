@@ -76,6 +76,7 @@ class TokenizationRules:
     unknown_score: float = 0.0
     normalizer: str | None = None
     ranks: IntArray = field(default_factory=lambda: np.empty(0, np.int32))
+    _known: list[str] = field(default_factory=list, init=False, repr=False)  # the fingerprint, once it was asked for
 
     @property
     def row_ranks(self) -> IntArray:
@@ -85,10 +86,12 @@ class TokenizationRules:
     @property
     def fingerprint(self) -> str:
         """SHA-256 over all of it."""
-        digest = hashlib.sha256(_facts(self).encode())
-        for name in _ARRAYS:
-            digest.update(np.ascontiguousarray(getattr(self, name)).tobytes())
-        return digest.hexdigest()
+        if not self._known:
+            digest = hashlib.sha256(_facts(self).encode())
+            for name in _ARRAYS:
+                digest.update(np.ascontiguousarray(getattr(self, name)).tobytes())
+            self._known.append(digest.hexdigest())
+        return self._known[0]
 
     def reproduced(self, n_ids: int) -> npt.NDArray[np.bool_]:
         """bool[n_ids]: ids that encoding their own bytes gives back by merging (BPE), or that are pieces (Unigram)."""
@@ -103,7 +106,12 @@ class TokenizationRules:
 def pack_rules(rules: TokenizationRules) -> dict[str, npt.NDArray[np.generic]]:
     """Arrays for an ArrayCache; names begin with "rules_"."""
     facts = np.frombuffer(_facts(rules).encode(), dtype=np.uint8)
-    return {"rules_facts": facts, **{f"rules_{name}": getattr(rules, name) for name in _ARRAYS}}
+    name = np.frombuffer(rules.fingerprint.encode(), dtype=np.uint8)
+    return {
+        "rules_facts": facts,
+        "rules_fingerprint": name,
+        **{f"rules_{name}": getattr(rules, name) for name in _ARRAYS},
+    }
 
 
 def unpack_rules(arrays: Mapping[str, npt.NDArray[np.generic]]) -> TokenizationRules | None:
@@ -111,7 +119,7 @@ def unpack_rules(arrays: Mapping[str, npt.NDArray[np.generic]]) -> TokenizationR
     if "rules_facts" not in arrays:
         return None
     facts: dict[str, Any] = json.loads(arrays["rules_facts"].tobytes())
-    return TokenizationRules(
+    rules = TokenizationRules(
         family=cast(Family, facts["family"]),
         ignore_merges=facts["ignore_merges"],
         pre_tokenizer=tuple(tuple(step) for step in facts["pre_tokenizer"]),
@@ -120,6 +128,8 @@ def unpack_rules(arrays: Mapping[str, npt.NDArray[np.generic]]) -> TokenizationR
         normalizer=facts["normalizer"],
         **cast(Any, {name: arrays[f"rules_{name}"] for name in _ARRAYS}),
     )
+    rules._known.append(arrays["rules_fingerprint"].tobytes().decode())
+    return rules
 
 
 def _facts(rules: TokenizationRules) -> str:

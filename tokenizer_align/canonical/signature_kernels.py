@@ -1,11 +1,12 @@
-"""Compiled loops behind signatures.py: tokens by where they end, walked from the states after their first byte."""
+"""Compiled loops behind signatures.py and signature_paths.py: tokens by where they end, walked from the states after
+their first byte, and the same by the state that a token is read from."""
 
 from __future__ import annotations
 
 import numpy as np
 from numba import njit
 
-__all__ = ["token_kinds"]
+__all__ = ["collect_arcs", "join_ends", "sort_by_entry", "token_kinds"]
 
 _MAX_GUESSES = 64  # alive within one token from one state; today's automata have four at most
 
@@ -107,3 +108,72 @@ def _equal(rows, low, high, other, end):  # type: ignore[no-untyped-def]
         if rows[low + i, 0] != rows[other + i, 0] or rows[low + i, 1] != rows[other + i, 1]:
             return False
     return True
+
+
+@njit(cache=True, nogil=True)
+def sort_by_entry(entry, signature, end, n_entries):  # type: ignore[no-untyped-def]
+    """(where the rows of an entry begin: int32[n_entries + 1]; rows (signature, end): int32[n, 2]), in the given order
+    within each entry. entry, signature, end: int32[n]."""
+    first = np.zeros(n_entries + 1, np.int32)
+    for i in range(entry.shape[0]):
+        first[entry[i] + 1] += 1
+    for i in range(n_entries):
+        first[i + 1] += first[i]
+    filled = first.copy()
+    rows = np.empty((entry.shape[0], 2), np.int32)
+    for i in range(entry.shape[0]):
+        at = filled[entry[i]]
+        filled[entry[i]] += 1
+        rows[at, 0], rows[at, 1] = signature[i], end[i]
+    return first, rows
+
+
+@njit(cache=True, nogil=True)
+def _find(entries, wanted):  # type: ignore[no-untyped-def]
+    """The place of a value that is among the ascending entries."""
+    low, high = 0, entries.shape[0] - 1
+    while low < high:
+        middle = (low + high) >> 1
+        if entries[middle] < wanted:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@njit(cache=True, nogil=True)
+def collect_arcs(p, first, arcs, entries, entry_first, rows, begins):  # type: ignore[no-untyped-def]
+    """Where tokens read from state p end, by signature: rows (bit, end): int32[n, 2], ascending within a signature.
+
+    first, arcs: of the automaton; entries, entry_first, rows: see `Signatures`. Those of signature s go from begins[s]
+    to begins[s + 1]: int32[n_signatures + 2], all zero before.
+    """
+    n_states = (first.shape[0] - 1) // 256
+    for byte in range(256):
+        for arc in range(first[p * 256 + byte], first[p * 256 + byte + 1]):
+            entry = _find(entries, byte * n_states + arcs[arc, 1])
+            for row in range(entry_first[entry], entry_first[entry + 1]):
+                begins[rows[row, 0] + 1] += 1
+    for i in range(begins.shape[0] - 1):
+        begins[i + 1] += begins[i]
+    filled = begins.copy()
+    out = np.empty((begins[-1], 2), np.int32)
+    for byte in range(256):
+        for arc in range(first[p * 256 + byte], first[p * 256 + byte + 1]):
+            entry = _find(entries, byte * n_states + arcs[arc, 1])
+            bit = arcs[arc, 0]
+            for row in range(entry_first[entry], entry_first[entry + 1]):
+                low, at, end = begins[rows[row, 0]], filled[rows[row, 0]], rows[row, 1]
+                filled[rows[row, 0]] += 1
+                while at > low and (out[at - 1, 0], out[at - 1, 1]) > (bit, end):
+                    out[at, 0], out[at, 1] = out[at - 1, 0], out[at - 1, 1]
+                    at -= 1
+                out[at, 0], out[at, 1] = bit, end
+    return out
+
+
+@njit(cache=True, nogil=True)
+def join_ends(rows, of_state, bits):  # type: ignore[no-untyped-def]
+    """The bits of all states in which each signature may end, into bits: uint64[n_signatures + 1]."""
+    for i in range(rows.shape[0]):
+        bits[rows[i, 0]] |= of_state[rows[i, 1]]

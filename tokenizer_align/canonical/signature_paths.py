@@ -12,6 +12,8 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from .pre_tokens import PreTokens
+from .signature_kernels import collect_arcs, join_ends
 from .signatures import Signatures
 
 Row = npt.NDArray[np.uint32]
@@ -23,25 +25,17 @@ MAX_STATES = 1 << 10  # whose arcs are kept
 class SignaturePaths:
     """The signatures of a vocabulary by the state that tokens are read from."""
 
-    def __init__(self, found: Signatures, never: npt.NDArray[np.bool_], n_states: int) -> None:
+    def __init__(self, found: Signatures, pre_tokens: PreTokens, never: npt.NDArray[np.bool_]) -> None:
         """never: bool[n_rows], tokens that stand in no canonical text."""
-        self.n_signatures = len(found.first) - 1
+        self.n_signatures = found.n
         self.of_token = np.where((found.of_token < 0) | never, self.n_signatures, found.of_token).astype(np.int32)
-        states = found.rows[:, 0]
-        order = np.argsort(states, kind="stable")
-        self._first = np.searchsorted(states[order], np.arange(n_states + 1))
-        self._signature = np.repeat(np.arange(self.n_signatures), np.diff(found.first))[order]
-        self._ends: npt.NDArray[np.int32] = np.ascontiguousarray(found.rows[order, 1:], np.int32)
+        self._found, self._pre_tokens = found, pre_tokens
         self._known: dict[int, tuple[Ids, Ids]] = {}
-        self._rows_of_signatures = (found.first, found.rows[:, 2])
 
     def joined(self, of_state: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
         """uint64[n_rows]: of the states in which each token may end, from whatever state, the bits of all."""
-        first, ends = self._rows_of_signatures
         bits = np.zeros(self.n_signatures + 1, np.uint64)
-        filled = np.flatnonzero(np.diff(first))
-        if len(filled):
-            bits[filled] = np.bitwise_or.reduceat(of_state[ends], first[filled])
+        join_ends(self._found.rows, of_state, bits)
         return bits[self.of_token]
 
     def arcs(self, p: int) -> tuple[Ids, Ids]:
@@ -51,13 +45,15 @@ class SignaturePaths:
         """
         found = self._known.get(p)
         if found is None:
-            low, high = self._first[p], self._first[p + 1]
-            counts = np.bincount(self._signature[low:high], minlength=self.n_signatures + 1)
-            begins = np.zeros(self.n_signatures + 2, np.int32)
-            np.cumsum(counts, out=begins[1:])
+            begins, ends = np.zeros(self.n_signatures + 2, np.int32), np.empty((0, 2), np.int32)
+            if not self._pre_tokens.inside[p]:
+                automaton, entered = self._pre_tokens, self._found
+                ends = collect_arcs(
+                    p, automaton.first, automaton.arcs, entered.entries, entered.first, entered.rows, begins
+                )
             if len(self._known) >= MAX_STATES:
                 self._known.clear()
-            found = self._known[p] = (begins, self._ends[low:high])
+            found = self._known[p] = (begins, ends)
         return found
 
     def rows(self, p: int) -> tuple[Row, Row]:

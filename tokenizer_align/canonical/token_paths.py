@@ -15,7 +15,6 @@ import numpy as np
 import numpy.typing as npt
 
 from ..token_texts import TokenTexts
-from ..trie import Trie
 from .path_kernels import (
     ANYWHERE,
     BEHIND_WHOLE,
@@ -26,7 +25,6 @@ from .path_kernels import (
     find_cuts,
     may_stop,
     text_ends,
-    tokens_into,
 )
 from .pre_tokens import PreTokens
 from .signature_paths import SignaturePaths
@@ -48,15 +46,12 @@ class TokenPaths:
     def __init__(
         self,
         pre_tokens: PreTokens,
-        trie: Trie,
         token_bytes: Sequence[bytes | None],
         never: Row | None = None,
         texts: TokenTexts | None = None,
     ) -> None:
         self.pre_tokens = pre_tokens
         self.start = pre_tokens.start
-        self._trie = trie
-        self._depth = int(trie.depth.max())
         self.n_words = (len(token_bytes) + 31) // 32
         texts = texts or TokenTexts.of(token_bytes)
         self.text, self.text_start = texts.text, texts.starts
@@ -70,7 +65,7 @@ class TokenPaths:
             self.kinds[np.unpackbits(never.view(np.uint8), bitorder="little")[: len(token_bytes)] == 1] = NEVER
         kept = signatures_cache if len(token_bytes) >= MIN_KEPT_ROWS else None
         self._by_signature = SignaturePaths(
-            signatures(pre_tokens, token_bytes, kept, texts), self.kinds == NEVER, pre_tokens.n_states
+            signatures(pre_tokens, token_bytes, kept, texts), pre_tokens, self.kinds == NEVER
         )
         self._rows: dict[int, tuple[Row, Row]] = {}
         self._ends: dict[tuple[int, int], tuple[tuple[int, int], ...]] = {}
@@ -118,15 +113,11 @@ class TokenPaths:
 
     def _poor_tokens(self) -> Row:
         """Tokens that can end in a poor state, from any state that a token may begin in."""
-        poor = np.zeros(self.n_words, np.uint32)
-        is_poor = np.fromiter((cuts == 0 for cuts in self.cuts), np.bool_, len(self.cuts))
-        stops = np.where(is_poor, self.stops, NOWHERE).astype(np.uint8)
-        trie, automaton = self._trie, self.pre_tokens
-        tokens_into(
-            automaton.first, automaton.arcs, np.flatnonzero(self.stops != NOWHERE), trie.byte, trie.end, trie.depth,
-            self._depth, trie.token_start, trie.token_ids, stops, self.kinds, poor,
-        )  # fmt: skip
-        return poor
+        of_state = np.fromiter((cuts == 0 for cuts in self.cuts), np.uint64, len(self.cuts))
+        poor = np.zeros(32 * self.n_words, np.bool_)
+        poor[: len(self.kinds)] = self._by_signature.joined(of_state) != 0
+        packed: Row = np.packbits(poor, bitorder="little").view(np.uint32)
+        return packed
 
     # --- tokens ---------------------------------------------------------------------------------------------------
 
