@@ -146,6 +146,7 @@ def _serve(connection: Connection, engine: str, tokenizer_name: str) -> None:
         return
     for task in (
         Task("", schema='{"type": "object", "properties": {"a": {"enum": ["b"]}, "c": {"maxLength": 9}}}'),
+        Task("", schema='{"properties": {"d": {"format": "date"}, "e": {"pattern": "^a"}, "f": {"minimum": 2}}}'),
         Task("", pattern="(a|b)+"),
         Task("", gbnf='root ::= "a" root | "b"', lark='start: "a" start | "b"'),
     ):
