@@ -92,7 +92,8 @@ def _heads(node: Expr) -> Heads:
     if kind == K_NEG:
         return _neg_heads(node)
     if kind == K_LAZY:
-        return heads(node.data.body)
+        found: Heads | None = node.data.heads
+        return heads(node.data.body) if found is None else found
     raise ConstraintError(f"{node!r} needs a stack; it cannot stand inside an intersection or complement")
 
 

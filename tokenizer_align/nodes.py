@@ -200,23 +200,45 @@ class WordList:
 class LazyState:
     """A state of an automaton that a front end builds as it is read: what it accepts, and a thunk for what follows.
 
-    Unlike a call it is part of the frame it stands in, so intersections and complements may hold it. Its body must read
-    a byte before it comes to another lazy state, and only finitely many states may be reachable.
+    Unlike a call it is part of the frame it stands in, so intersections and complements may hold it. What follows is an
+    expression that reads a byte before it comes to another lazy state, or disjoint pairs of a byte mask and what comes
+    behind these bytes. Only finitely many states may be reachable.
     """
 
-    __slots__ = ("__weakref__", "_body", "_thunk", "is_nullable", "node")
+    __slots__ = ("__weakref__", "_body", "_heads", "_thunk", "is_nullable", "node")
 
-    def __init__(self, is_nullable: bool, thunk: Callable[[], Expr]) -> None:
+    def __init__(self, is_nullable: bool, thunk: Callable[[], Expr | tuple[tuple[int, Expr], ...]]) -> None:
         self.is_nullable = is_nullable
         self.node: weakref.ref[Expr] | None = None
         self._body: Expr | None = None
-        self._thunk: Callable[[], Expr] | None = thunk
+        self._heads: tuple[tuple[int, Expr], ...] | None = None
+        self._thunk: Callable[[], Expr | tuple[tuple[int, Expr], ...]] | None = thunk
+
+    def _make(self) -> None:
+        if self._thunk is not None:
+            made = self._thunk()
+            if isinstance(made, tuple):
+                self._heads = made
+            else:
+                self._body = made
+            self._thunk = None
+
+    @property
+    def heads(self) -> tuple[tuple[int, Expr], ...] | None:
+        """What comes behind each byte, if the state is given so."""
+        self._make()
+        return self._heads
 
     @property
     def body(self) -> Expr:
+        """What follows, and the empty text where it is accepted."""
+        self._make()
         if self._body is None:
-            assert self._thunk is not None
-            self._body, self._thunk = self._thunk(), None
+            from .expressions import EPSILON, alt, byte_set, seq
+
+            assert self._heads is not None
+            ways = [seq(byte_set(mask), after) for mask, after in self._heads]
+            self._body = alt(*ways, *([EPSILON] if self.is_nullable else []))
         return self._body
 
 

@@ -20,7 +20,6 @@ from tokenizer_align.expressions import (
     LazyState,
     alt,
     both,
-    byte_set,
     frame,
     lazy,
     lit,
@@ -180,23 +179,23 @@ def _fraction_ending(ending: str, decimals: int) -> Expr:
 
 def _with_remainder(base: Expr, modulus: int) -> Expr:
     """Those texts of `base` whose digits, read as one whole number, are a multiple of `modulus`."""
-    states: dict[tuple[Expr, int], LazyState] = {}
+    states: dict[tuple[Expr, int], Expr] = {}
 
     def state(here: Expr, remainder: int) -> Expr:
         found = states.get((here, remainder))
         if found is None:
             is_end = bool(here.memo_nullable) and remainder == 0
-            found = states[here, remainder] = LazyState(is_end, lambda: body(here, remainder))
-        return lazy(found)
+            found = states[here, remainder] = lazy(LazyState(is_end, lambda: following(here, remainder)))
+        return found
 
-    def body(here: Expr, remainder: int) -> Expr:
-        parts = []
+    def following(here: Expr, remainder: int) -> tuple[tuple[int, Expr], ...]:
+        targets: dict[Expr, int] = {}
         for mask, after in heads(here):
             for byte in range(0x2D, 0x3A):
                 if mask >> byte & 1:
                     digit = byte - 0x30
-                    left = (remainder * 10 + digit) % modulus if digit >= 0 else remainder
-                    parts.append(seq(byte_set([byte]), state(after, left)))
-        return alt(*parts)
+                    target = state(after, (remainder * 10 + digit) % modulus if digit >= 0 else remainder)
+                    targets[target] = targets.get(target, 0) | 1 << byte
+        return tuple((mask, target) for target, mask in targets.items())
 
     return state(base, 0)
