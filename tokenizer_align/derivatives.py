@@ -92,8 +92,8 @@ def _heads(node: Expr) -> Heads:
     if kind == K_NEG:
         return _neg_heads(node)
     if kind == K_LAZY:
-        found: Heads | None = node.data.heads
-        return heads(node.data.body) if found is None else found
+        behind: Heads | None = node.data.heads
+        return heads(node.data.body) if behind is None else behind
     raise ConstraintError(f"{node!r} needs a stack; it cannot stand inside an intersection or complement")
 
 
