@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.reference.brute_force import BruteForce
-from tokenizer_align import ahead
 from tokenizer_align import expressions as ex
+from tokenizer_align import kernels as k
 from tokenizer_align.compiled import Compiled
 from tokenizer_align.engine import Engine
 from tokenizer_align.errors import TooComplex
@@ -27,10 +27,11 @@ def listed() -> Expr:
 
 
 @pytest.mark.parametrize("n_prepared", [0, 3])
-def test_masks_are_the_same_whatever_was_built_before(n_prepared: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ahead, "PREPARED_FRAMES", n_prepared)
+def test_masks_are_the_same_whatever_was_built_before(n_prepared: int) -> None:
     expr = listed()
-    compiled = Compiled(expr, VOCABULARY, engine=Engine(VOCABULARY, memo_min_nodes=2, wide_bytes=2))
+    engine = Engine(VOCABULARY, memo_min_nodes=2, wide_bytes=2)
+    engine.tables.ctx[k.PREPARED_FRAMES] = n_prepared
+    compiled = Compiled(expr, VOCABULARY, engine=engine)
     reference = BruteForce(expr, VOCABULARY.token_bytes, VOCABULARY.eos_token_ids)
     matcher, here = compiled.matcher(), reference.start()
     for byte in b'{"ab":1,"b":1},{"a":1}':
@@ -49,6 +50,9 @@ def test_what_cannot_be_built_is_told_to_the_text_that_comes_there() -> None:
 
     expr = soft(soft(ex.call(ex.Rule("hard").define(refuse))))
     compiled = Compiled(expr, VOCABULARY, engine=Engine(VOCABULARY))
+    assert {TOKENS[token] for token in compiled.ids(compiled.matcher().mask())} >= {b"a", b"b"}
     matcher = compiled.matcher()
     with pytest.raises(TooComplex):
-        matcher.mask()
+        for _ in range(3):
+            matcher.mask()
+            matcher.advance(TOKENS.index(b"b"))

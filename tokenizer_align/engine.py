@@ -17,7 +17,6 @@ import numpy as np
 import numpy.typing as npt
 
 from . import kernels as k
-from .ahead import first_wanted
 from .automaton import WIDE_BYTES, Automaton
 from .budget import DEFAULT_BUDGET, STATE_BYTES, Budget, Keeper
 from .cache import ArrayCache
@@ -108,14 +107,17 @@ class Engine(PlainTokens):
         self.unique_plans = UniquePlans(self)
 
     def load(self, heads: Heads) -> None:
-        codes, stacks = self.tables.head_code, self.tables.head_stack
+        codes, stacks = self.tables.head_codes, self.tables.head_stacks
+        if len(heads) == 1:
+            codes[0], stacks[0] = heads[0]
+            return
         for i, (code, stack) in enumerate(heads):
             codes[i], stacks[i] = code, stack
 
     def unload(self, n: int) -> Heads:
-        codes, stacks = self.tables.head_code, self.tables.head_stack
         if n == 1:
-            return ((int(codes[0]), int(stacks[0])),)
+            return ((self.tables.head_codes[0], self.tables.head_stacks[0]),)
+        codes, stacks = self.tables.head_code, self.tables.head_stack
         return tuple(sorted(zip(codes[:n].tolist(), stacks[:n].tolist(), strict=True)))
 
     def start(self, expr: Expr) -> Heads:
@@ -206,30 +208,31 @@ class Engine(PlainTokens):
 
     def walk_heads(self, heads: Heads) -> tuple[Mask, Reads, bool]:
         """The mask of the automaton, what the walk read of the stacks, and whether anchors came onto one."""
-        mask, n_rounds = self.rows.empty_row(), 0
-        if asked := first_wanted(self, heads):
-            self.make(asked)
+        mask, n_rounds, begins = self.rows.some_row(), 0, True
+        held, walker = self.walkers.take_one(self.tables, len(heads))
+        n_before = int(walker.counts[k.NODES_VISITED])
         while True:
-            held, walker = self.walkers.take_one(self.tables, len(heads))
             with held:
-                walker.load(heads)
-                n_before = int(walker.counts[k.NODES_VISITED])
-                result = k.walk(walker.ctx, len(heads), mask)
+                if begins:
+                    walker.load(heads)
+                result = k.walk_row(walker.ctx, len(heads) if begins else -1, mask)
                 wanted = walker.wanted() if result == k.NEED_BUILD else []
                 if result == k.NEED_ROOM:
                     walker.grow()
-                deepest, sets_read, anchors_pushed, shaped = walker.counts[k.DEEPEST : k.SHAPED + 1].tolist()
-                n_visits = int(walker.counts[k.NODES_VISITED]) - n_before
-            self.walkers.give(walker)
+                begins = result == k.NEED_ROOM or bool(walker.counts[k.LOST])
             n_rounds += 1
             if result == k.OK:
-                self.count_walks(1, n_rounds)
-                if shaped:
-                    self.shape_walks.note(self, shaped, n_visits)
-                return mask, Reads(deepest, bool(sets_read or anchors_pushed)), bool(anchors_pushed)
+                break
             if result == k.NEED_BUILD:
                 self.make(wanted)
-            mask[:] = 0
+            held = self.walkers.hold(walker, self.tables)
+        deepest, sets_read, anchors_pushed, shaped = walker.counts[k.DEEPEST : k.SHAPED + 1].tolist()
+        n_visits = int(walker.counts[k.NODES_VISITED]) - n_before
+        self.walkers.give(walker)
+        self.count_walks(1, n_rounds)
+        if shaped:
+            self.shape_walks.note(self, shaped, n_visits)
+        return mask, Reads(deepest, bool(sets_read or anchors_pushed)), bool(anchors_pushed)
 
     def _clamped(self, code: int) -> int:
         return self.automaton.clamp(code) if 0 < code < k.LIT_BASE else code

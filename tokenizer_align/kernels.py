@@ -36,8 +36,9 @@ from numba.extending import intrinsic
     OWN_STATE, OWN_PARENT, OWN_TABLE, OWN_PLACES, OWN_TABLE_MASK, OWN_CAPACITY,
     SHAPE_ROOT, SHAPE_AT, SHAPE_STARTS, SHAPE_MEMBERS, SHAPE_LEADS, SHAPE_STRETCH,
     SHAPE_OWN_ROW, SHAPE_ROW, SHAPE_ROWS, SHAPE_KIND, SHAPE_LIMIT,
-    TEXT_STARTS, TEXT_NODES, TEXT_ABOVE, TEXT_ROW, TEXT_ROWS, N_SLOTS,
-) = range(79)  # fmt: skip
+    TEXT_STARTS, TEXT_NODES, TEXT_ABOVE, TEXT_ROW, TEXT_ROWS, WAIT_ITEMS, WAIT_CAPACITY,
+    PREPARED_FRAMES, N_SLOTS,
+) = range(82)  # fmt: skip
 
 # --- codes --------------------------------------------------------------------------------------------------------
 DEAD = -1
@@ -74,8 +75,22 @@ OK, NEED_BUILD, NEED_ROOM, EMPTY = 0, 1, 2, 3
 # (a cell stands above those below it, so it is the deepest of its stack); SETS_READ, whether one of them was a set's;
 # ANCHORS_PUSHED, whether a frame with FLAG_ANCHOR was pushed; SHAPED, node << 30 | state of the last one that went
 # through the trie by shape, or was answered as a text, for want of a memo, 0 for none.
+# Of a walk that waits: WAITING, how many entries of WAIT_ITEMS are used; LOST, whether it must begin again instead;
+# CORRECTING, how many of its items put right what those above them do, so that these cannot wait.
 NODES_VISITED, MEMO_HITS, DEEPEST, SETS_READ, ANCHORS_PUSHED, SHAPED, N_COUNTS = 8, 9, 10, 11, 12, 13, 16
+WAITING, LOST, CORRECTING = 7, 14, 15
+ONE_BYTE = 40  # an item's node << ONE_BYTE holds the only byte that is read there, plus one
 ROWS_LEFT, ROWS_EMPTY, N_PROGRESS = 1, 2, 16  # places of what threads that share rows write to
+# --- slots of kept rows: addresses, bounds and how much is used --------------------------------------------------------
+(
+    PATTERN_SLOTS, PATTERN_MASK, PATTERNS, PATTERN_CAPACITY, ENTRY_SLOTS, ENTRY_MASK, ENTRIES, ENTRY_CAPACITY,
+    KEYS_HELD, KEYS_CAPACITY, ROW_SLOTS, ROW_HASHES, ROW_ADDRESSES, ROW_STAMPS, ROW_CAPACITY,
+    KEY, KEY_CAPACITY, RESTS, DEPTHS, STAMP, FOUND_PATTERN,
+    N_PATTERNS, N_PATTERN_WORDS, N_ENTRIES, N_KEY_WORDS, N_KEPT_SLOTS,
+) = range(26)  # fmt: skip
+ENTRY_STRIDE = 5  # hash, row, stamp, first word of its key, how many
+OLD_ROW, NO_ROOM_FOR_ROW = 1 << 40, -2
+MAX_PATTERNS = 8  # that are tried for the same codes
 
 
 @intrinsic
@@ -895,6 +910,18 @@ def find_nodes(ctx, node, sets, lengths, which, depth, found):  # type: ignore[n
 @njit(cache=True, nogil=True)
 def visit_child(ctx, child, byte, begin, end, top, n_work, mask):  # type: ignore[no-untyped-def]
     """Read one edge of the trie with the heads begin..end-1; returns (top of the head pool, work items)."""
+    if np.int64(_i32(ctx, TRIE_END)[child]) == child + 1 and ctx[JOIN_CAPACITY]:  # whatever reads it will do
+        codes, stacks = _i64(ctx, HEAD_CODE), _i64(ctx, HEAD_STACK)
+        for i in range(begin, end):
+            if emit(ctx, codes[i], stacks[i], byte, top, top) > top:
+                set_tokens(
+                    ctx,
+                    np.int64(_i32(ctx, TRIE_TOKEN_START)[child]),
+                    np.int64(_i32(ctx, TRIE_TOKEN_START)[child + 1]),
+                    mask,
+                )
+                break
+        return top, n_work
     after = step(ctx, begin, end, byte, top)
     if after == top:
         return top, n_work
@@ -916,6 +943,31 @@ def push_work(ctx, node, begin, end, n_work):  # type: ignore[no-untyped-def]
     work[n_work + 1] = begin
     work[n_work + 2] = end
     return n_work + 3
+
+
+@njit(cache=True, nogil=True)
+def wait(ctx, node, code, stack):  # type: ignore[no-untyped-def]
+    """Note that a head is to go on at a node once what was asked for is there."""
+    counts, items = _i64(ctx, COUNTS), _i64(ctx, WAIT_ITEMS)
+    n = counts[WAITING]
+    if counts[CORRECTING] > 0 or n + 4 > ctx[WAIT_CAPACITY]:
+        counts[LOST] = 1
+        return
+    is_open = 0 <= code < LIT_BASE and _u8(ctx, STATE_NULLABLE)[code] == 2  # what lies below it is not among the heads
+    items[n], items[n + 1], items[n + 2], items[n + 3] = node, code, stack, np.int64(is_open)
+    counts[WAITING] = n + 4
+
+
+@njit(cache=True, nogil=True)
+def wait_unbuilt(ctx, node, begin, end):  # type: ignore[no-untyped-def]
+    """The same for those of the heads begin..end-1 that cannot be read before they are built."""
+    codes, stacks, kinds = _i64(ctx, HEAD_CODE), _i64(ctx, HEAD_STACK), _u8(ctx, STATE_KIND)
+    for i in range(begin, end):
+        code = codes[i]
+        if code >= KEY_BASE or (0 <= code < LIT_BASE and kinds[code] == KEYS):
+            code = extra_code(ctx, key_code(ctx, code))
+        if 0 <= code < LIT_BASE and kinds[code] == UNBUILT:
+            wait(ctx, node, codes[i], stacks[i])
 
 
 @njit(cache=True, nogil=True)
@@ -1273,11 +1325,18 @@ def use_memos(ctx, node, begin, end, n_work, mask):  # type: ignore[no-untyped-d
         code, stack = codes[i], stacks[i]
         if 0 <= code < LIT_BASE and _u8(ctx, STATE_KIND)[code] == KEYS:
             code = key_code(ctx, code)
+        asked = _i64(ctx, COUNTS)[4]
         state = memo_state(ctx, code)
+        if _i64(ctx, COUNTS)[4] != asked:  # nobody knows yet whether it has a memo
+            wait(ctx, node, code, stack)
+            continue
         memo = find_memo(ctx, node, state) if state >= 0 else np.int64(-1)
         if state >= 0 and memo < 0:
             if node == 0 and code == state and is_text_state(ctx, state):
                 n = text_heads(ctx, state, stack, top)
+                if _i64(ctx, COUNTS)[4] != asked:
+                    wait(ctx, node, code, stack)
+                    continue
                 if n > top:
                     top, n_work = use_text(ctx, state, top, n, n_work, mask)
                     _i64(ctx, COUNTS)[SHAPED] = (node << 30) | state
@@ -1290,6 +1349,7 @@ def use_memos(ctx, node, begin, end, n_work, mask):  # type: ignore[no-untyped-d
                 _i64(ctx, COUNTS)[SHAPED] = (node << 30) | state
             else:
                 request(ctx, np.int64(MEMO_REQUEST) | (node << 30) | state)
+                wait(ctx, node, code, stack)
             continue
         if memo >= 0:
             _i64(ctx, COUNTS)[MEMO_HITS] += 1
@@ -1458,6 +1518,7 @@ def use_key_memo(ctx, node, code, stack, memo, top, n_work, mask):  # type: igno
     codes[top + 1] = stop
     add_base(ctx, memo, mask)
     n_work = push_work(ctx, -1 - node, top, n, n_work)
+    _i64(ctx, COUNTS)[CORRECTING] += 1
     residual = np.int64(_i32(ctx, MEMO_TABLE)[memo * MEMO_STRIDE + 3])
     if residual >= 0:
         base = ((code - KEY_BASE) >> KEY_SHIFT) * INSTANCE_STRIDE
@@ -1615,7 +1676,17 @@ def walk_on(ctx, n_heads, mask):  # type: ignore[no-untyped-def]
     counts[SETS_READ] = 0
     counts[ANCHORS_PUSHED] = 0
     counts[SHAPED] = 0
+    counts[WAITING] = 0
+    counts[LOST] = 0
+    counts[CORRECTING] = 0
     drop_own_cells(ctx)
+    return walk_items(ctx, push_work(ctx, 0, 0, n_heads, 0), mask)
+
+
+@njit(cache=True, nogil=True)
+def walk_items(ctx, n_work, mask):  # type: ignore[no-untyped-def]
+    """Work off the items of a walk; see `walk`."""
+    counts = _i64(ctx, COUNTS)
     codes, stacks, work, ends = _i64(ctx, HEAD_CODE), _i64(ctx, HEAD_STACK), _i64(ctx, WORK), _i32(ctx, TRIE_END)
     trie_bytes, tables, starts = _u8(ctx, TRIE_BYTE), _i32(ctx, TRIE_TABLE), _i32(ctx, TRIE_TOKEN_START)
     kinds, by_byte, heights = _u8(ctx, STATE_KIND), _i32(ctx, TRIE_TABLES), _i32(ctx, TRIE_HEIGHT)
@@ -1623,13 +1694,24 @@ def walk_on(ctx, n_heads, mask):  # type: ignore[no-untyped-def]
     shapes_end = np.int64(ends[shapes]) if shapes else np.int64(0)
     floor, asked, visits = -1, np.int64(0), 0  # of the heads that go through the trie by shape
     first, behind = np.int64(0), np.int64(0)  # where these heads stand
-    n_work = push_work(ctx, 0, 0, n_heads, 0)
     while n_work > 0:
         n_work -= 3
         counts[NODES_VISITED] += 1
         node, begin, end = work[n_work], work[n_work + 1], work[n_work + 2]
         if node < 0:
+            counts[CORRECTING] -= 1
             n_work = correct_keys(ctx, begin, end, n_work, mask)
+            continue
+        only = node >> ONE_BYTE
+        if only:
+            node &= (1 << ONE_BYTE) - 1
+            child = np.int64(by_byte[np.int64(tables[node]) * 256 + only - 1])
+            if child >= 0:
+                _, n_work = visit_child(ctx, child, only - 1, begin, end, end, n_work, mask)
+            elif child == LAZY_CHILD:
+                request(ctx, np.int64(PART_REQUEST) | (node << 8) | (only - 1))
+                for i in range(begin, end):
+                    wait(ctx, node | only << ONE_BYTE, codes[i], stacks[i])
             continue
         is_shape = shapes <= node < shapes_end
         if n_work < floor:
@@ -1644,7 +1726,10 @@ def walk_on(ctx, n_heads, mask):  # type: ignore[no-untyped-def]
                 avoid_shapes(ctx, first, behind)
                 continue
         if is_shape:
+            before = counts[4]
             n_work = visit_shape(ctx, node, begin, end, n_work, mask)
+            if counts[4] != before:
+                counts[LOST] = 1
             if counts[2]:
                 return NEED_ROOM
             continue
@@ -1669,7 +1754,10 @@ def walk_on(ctx, n_heads, mask):  # type: ignore[no-untyped-def]
                     top = add_head(ctx, first, top, codes[i], stacks[i])
                 n_work = push_work(ctx, shape_at(ctx, node, 0), first, top, n_work)
                 continue
+        before = counts[4]
         live = heads_live(ctx, begin, end)
+        if counts[4] != before:
+            wait_unbuilt(ctx, node, begin, end)
         table = np.int64(tables[node])
         if table >= 0:
             for k in range(4):
@@ -1682,6 +1770,8 @@ def walk_on(ctx, n_heads, mask):  # type: ignore[no-untyped-def]
                         top, n_work = visit_child(ctx, child, byte, begin, end, top, n_work, mask)
                     elif child == LAZY_CHILD and step(ctx, begin, end, byte, top) > top:
                         request(ctx, np.int64(PART_REQUEST) | (node << 8) | byte)
+                        for i in range(begin, end):
+                            wait(ctx, node | (byte + 1) << ONE_BYTE, codes[i], stacks[i])
         else:
             child = node + 1
             while child < last:
@@ -1693,7 +1783,50 @@ def walk_on(ctx, n_heads, mask):  # type: ignore[no-untyped-def]
             return NEED_ROOM
     if counts[2]:
         return NEED_ROOM
-    return NEED_BUILD if counts[4] else OK
+    return NEED_BUILD if counts[WAITING] or counts[LOST] else OK  # what else was asked for makes no difference
+
+
+@njit(cache=True, nogil=True)
+def walk_row(ctx, n_heads, mask):  # type: ignore[no-untyped-def]
+    """The same as `walk` for a row that need not be zero, from heads on whose stacks the first frames are built before
+    all else. n_heads: -1 where a walk goes on that answered NEED_BUILD and has not LOST what waits.
+    """
+    counts = _i64(ctx, COUNTS)
+    counts[1] = 0
+    if n_heads < 0:
+        return walk_again(ctx, mask)
+    codes, stacks, kinds = _i64(ctx, HEAD_CODE), _i64(ctx, HEAD_STACK), _u8(ctx, STATE_KIND)
+    states, parents = _i32(ctx, CELL_STATE), _i32(ctx, CELL_PARENT)
+    for i in range(n_heads):
+        code, stack = codes[i], stacks[i]
+        for _ in range(ctx[PREPARED_FRAMES] + 1):
+            if 0 < code < LIT_BASE and kinds[code] == UNBUILT:
+                request(ctx, code)
+            if stack < 0:
+                break
+            code, stack = np.int64(states[stack]), np.int64(parents[stack])
+    if counts[1]:
+        counts[LOST] = 1
+        return NEED_BUILD
+    for i in range(mask.shape[0]):
+        mask[i] = np.uint32(0)
+    return walk_on(ctx, n_heads, mask)
+
+
+@njit(cache=True, nogil=True)
+def walk_again(ctx, mask):  # type: ignore[no-untyped-def]
+    """Go on with the heads that waited for what is there now; all else is in the mask already."""
+    counts, items, top, n_work = _i64(ctx, COUNTS), _i64(ctx, WAIT_ITEMS), np.int64(0), 0
+    counts[2] = 0
+    counts[4] = 0
+    for i in range(0, counts[WAITING], 4):
+        n = add_head(ctx, top, top, items[i + 1], items[i + 2])
+        if items[i + 3]:
+            n = close_heads(ctx, top, n)
+        n_work = push_work(ctx, items[i], top, n, n_work)
+        top = n
+    counts[WAITING] = 0
+    return walk_items(ctx, n_work, mask)
 
 
 @njit(cache=True, nogil=True)
@@ -2586,3 +2719,259 @@ def list_all_texts(ctx, groups, lots, todo, is_thorough, limits, plan, rooms, te
             kinds[lot] = kind
         lot_ends[lot + 1] = n_texts
     return OK, lots.shape[0]
+
+
+# --- kept rows: `row_table.py` owns the arrays behind `kept`, one int64 table of addresses -----------------------------
+
+
+@njit(cache=True, nogil=True)
+def hash_of(words, n):  # type: ignore[no-untyped-def]
+    """A hash of the first n of int64 words; never negative."""
+    total = np.uint64(n) + np.uint64(0x9E3779B97F4A7C15)
+    for i in range(n):
+        total = (total ^ np.uint64(words[i])) * np.uint64(0x2545F4914F6CDD1D)
+        total ^= total >> np.uint64(32)
+    return np.int64(total >> np.uint64(1))
+
+
+@njit(cache=True, nogil=True)
+def pattern_slot(ctx, kept, n_heads):  # type: ignore[no-untyped-def]
+    """The place of the slot for the codes of the first heads; what stands there is the newest of their patterns, or
+    -1."""
+    codes, slots, data = _i64(ctx, HEAD_CODE), _i64(kept, PATTERN_SLOTS), _i64(kept, PATTERNS)
+    place = hash_of(codes, n_heads) & kept[PATTERN_MASK]
+    while slots[place] >= 0:
+        at, same = slots[place], True
+        if data[at] == n_heads:
+            for i in range(n_heads):
+                if data[at + 2 + i] != codes[i]:
+                    same = False
+                    break
+            if same:
+                return place
+        place = (place + 1) & kept[PATTERN_MASK]
+    return place
+
+
+@njit(cache=True, nogil=True)
+def write_key(ctx, kept, n_heads, pattern):  # type: ignore[no-untyped-def]
+    """The frames of the first heads down to a pattern's depths, and which of the rests below them are equal, into KEY:
+    int64[KEY_CAPACITY]; returns how many words, -1 where there is no room. All of a stack is its cell's number."""
+    stacks, states, parents = _i64(ctx, HEAD_STACK), _i32(ctx, CELL_STATE), _i32(ctx, CELL_PARENT)
+    data, key, rests = _i64(kept, PATTERNS), _i64(kept, KEY), _i64(kept, RESTS)
+    room = kept[KEY_CAPACITY] - 3
+    if n_heads > room:
+        return -1
+    key[0], at, n_rests = pattern, 1, 0
+    for i in range(n_heads):
+        depth, stack, n = data[pattern + 2 + n_heads + i], stacks[i], 0
+        if depth < 0:
+            key[at] = stack
+            at += 1
+            if at > room:
+                return -1
+            continue
+        begin = at
+        at += 1
+        while n < depth and stack >= 0:
+            if at > room:
+                return -1
+            key[at] = np.int64(states[stack])
+            stack = np.int64(parents[stack])
+            at += 1
+            n += 1
+        key[begin] = n
+        rest = 0
+        if stack >= 0:
+            while rest < n_rests and rests[rest] != stack:
+                rest += 1
+            if rest == n_rests:
+                rests[rest] = stack
+                n_rests += 1
+            rest += 1
+        key[at] = rest
+        at += 1
+    return at
+
+
+@njit(cache=True, nogil=True)
+def entry_slot(kept, length, hashed):  # type: ignore[no-untyped-def]
+    """The place of the slot for the key in KEY; what stands there is its entry, or -1."""
+    slots, entries = _i64(kept, ENTRY_SLOTS), _i64(kept, ENTRIES)
+    key, keys = _i64(kept, KEY), _i32(kept, KEYS_HELD)
+    place = hashed & kept[ENTRY_MASK]
+    while slots[place] >= 0:
+        at = slots[place] * ENTRY_STRIDE
+        if entries[at] == hashed and entries[at + 4] == length:
+            start, same = entries[at + 3], True
+            for i in range(length):
+                if keys[start + i] != key[i]:
+                    same = False
+                    break
+            if same:
+                return place
+        place = (place + 1) & kept[ENTRY_MASK]
+    return place
+
+
+@njit(cache=True, nogil=True)
+def find_row(ctx, kept, n_heads):  # type: ignore[no-untyped-def]
+    """The number of the kept row of the first heads, plus OLD_ROW where it was not used since rows aged last; -1 where
+    there is none, -2 where KEY is too short. FOUND_PATTERN: the pattern that it was found by."""
+    data, entries, stamps, now = _i64(kept, PATTERNS), _i64(kept, ENTRIES), _i64(kept, ROW_STAMPS), kept[STAMP]
+    pattern = _i64(kept, PATTERN_SLOTS)[pattern_slot(ctx, kept, n_heads)]
+    for _ in range(MAX_PATTERNS):
+        if pattern < 0:
+            break
+        length = write_key(ctx, kept, n_heads, pattern)
+        if length < 0:
+            return np.int64(-2)
+        entry = _i64(kept, ENTRY_SLOTS)[entry_slot(kept, length, hash_of(_i64(kept, KEY), length))]
+        if entry >= 0:
+            at = entry * ENTRY_STRIDE
+            row = entries[at + 1]
+            kept[FOUND_PATTERN] = pattern
+            if entries[at + 2] == now:
+                return row
+            entries[at + 2] = now
+            stamps[row] = now
+            return row | OLD_ROW
+        pattern = data[pattern + 1]
+    return np.int64(-1)
+
+
+@njit(cache=True, nogil=True)
+def depths_read(ctx, n_heads, deepest, depths):  # type: ignore[no-untyped-def]
+    """How many cells of each of the first heads' stacks stand from `deepest` on: cells stand above those below them."""
+    stacks, parents = _i64(ctx, HEAD_STACK), _i32(ctx, CELL_PARENT)
+    for i in range(n_heads):
+        stack, n = stacks[i], 0
+        while stack >= deepest:
+            stack = np.int64(parents[stack])
+            n += 1
+        depths[i] = n
+
+
+@njit(cache=True, nogil=True)
+def keep_row(ctx, kept, n_heads, deepest, row, mask):  # type: ignore[no-untyped-def]
+    """Keep a mask (uint32[n_words]) as the row with this number, for the first heads; where an equal one is kept, that
+    is the row. Returns the row's number, plus OLD_ROW where it is new or was not used since rows aged last; -2 where
+    some array has no room left.
+
+    deepest: the least cell that the mask depends on; -1: on all of the stacks; -2: on the depths in DEPTHS.
+    """
+    if kept[N_ENTRIES] >= kept[ENTRY_CAPACITY] or row >= kept[ROW_CAPACITY]:
+        return np.int64(-2)
+    if 2 * (kept[N_PATTERNS] + 1) > kept[PATTERN_MASK]:
+        return np.int64(-2)
+    if kept[N_PATTERN_WORDS] + 2 * n_heads + 2 > kept[PATTERN_CAPACITY] or n_heads > kept[KEY_CAPACITY] - 3:
+        return np.int64(-2)
+    data, depths, codes = _i64(kept, PATTERNS), _i64(kept, DEPTHS), _i64(ctx, HEAD_CODE)
+    if deepest == -1:
+        for i in range(n_heads):
+            depths[i] = -1
+    elif deepest >= 0:
+        depths_read(ctx, n_heads, deepest, depths)
+    place = pattern_slot(ctx, kept, n_heads)
+    newest = _i64(kept, PATTERN_SLOTS)[place]
+    pattern, n_tried, found = newest, 0, np.int64(-1)
+    while pattern >= 0 and n_tried < MAX_PATTERNS and found < 0:
+        found = pattern
+        for i in range(n_heads):
+            if data[pattern + 2 + n_heads + i] != depths[i]:
+                found = np.int64(-1)
+                break
+        pattern = data[pattern + 1]
+        n_tried += 1
+    if found < 0:
+        found = kept[N_PATTERN_WORDS]
+        data[found], data[found + 1] = n_heads, newest
+        for i in range(n_heads):
+            data[found + 2 + i] = codes[i]
+            data[found + 2 + n_heads + i] = depths[i]
+        kept[N_PATTERN_WORDS] += 2 * n_heads + 2
+        kept[N_PATTERNS] += np.int64(newest < 0)
+        _i64(kept, PATTERN_SLOTS)[place] = found
+    length = write_key(ctx, kept, n_heads, found)
+    if length < 0 or kept[N_KEY_WORDS] + length > kept[KEYS_CAPACITY]:
+        return np.int64(-2)
+    row = enter_row(kept, row, mask)
+    entries, key, keys = _i64(kept, ENTRIES), _i64(kept, KEY), _i32(kept, KEYS_HELD)
+    hashed = hash_of(key, length)
+    place = entry_slot(kept, length, hashed)
+    entry = _i64(kept, ENTRY_SLOTS)[place]
+    if entry < 0:
+        entry, start = kept[N_ENTRIES], kept[N_KEY_WORDS]
+        for i in range(length):
+            keys[start + i] = key[i]
+        kept[N_ENTRIES] += 1
+        kept[N_KEY_WORDS] += length
+        at = entry * ENTRY_STRIDE
+        entries[at], entries[at + 3], entries[at + 4] = hashed, start, length
+        _i64(kept, ENTRY_SLOTS)[place] = entry
+    entries[entry * ENTRY_STRIDE + 1] = row & ~OLD_ROW
+    entries[entry * ENTRY_STRIDE + 2] = kept[STAMP]
+    return row
+
+
+@njit(cache=True, nogil=True)
+def enter_row(kept, row, mask):  # type: ignore[no-untyped-def]
+    """The number of a kept row with these bits, else this one's, plus OLD_ROW as `keep_row`."""
+    slots, hashes, addresses = _i64(kept, ROW_SLOTS), _i64(kept, ROW_HASHES), _i64(kept, ROW_ADDRESSES)
+    stamps, hashed, now = _i64(kept, ROW_STAMPS), row_hash(mask), kept[STAMP]
+    place = (hashed >> 1) & kept[ENTRY_MASK]
+    while slots[place] >= 0:
+        other = slots[place]
+        if hashes[other] == hashed and same_row(carray(_pointer(addresses[other]), mask.shape, np.uint32), mask):
+            if stamps[other] == now:
+                return other
+            stamps[other] = now
+            return other | OLD_ROW
+        place = (place + 1) & kept[ENTRY_MASK]
+    slots[place] = row
+    hashes[row], addresses[row], stamps[row] = hashed, mask.ctypes.data, now
+    return row | OLD_ROW
+
+
+@njit(cache=True, nogil=True)
+def take_over_rows(old, fresh, since):  # type: ignore[no-untyped-def]
+    """Copy into new, empty arrays what was used at stamp `since` or later, and all patterns."""
+    for at in range(old[N_PATTERN_WORDS]):
+        _i64(fresh, PATTERNS)[at] = _i64(old, PATTERNS)[at]
+    fresh[N_PATTERN_WORDS], fresh[STAMP] = old[N_PATTERN_WORDS], old[STAMP]
+    slots, data = _i64(fresh, PATTERN_SLOTS), _i64(fresh, PATTERNS)
+    for i in range(old[PATTERN_MASK] + 1):
+        pattern = _i64(old, PATTERN_SLOTS)[i]
+        if pattern >= 0:
+            codes = carray(_pointer(fresh[PATTERNS] + 8 * (pattern + 2)), (data[pattern],), np.int64)
+            place = hash_of(codes, data[pattern]) & fresh[PATTERN_MASK]
+            while slots[place] >= 0:
+                place = (place + 1) & fresh[PATTERN_MASK]
+            slots[place] = pattern
+            fresh[N_PATTERNS] += 1
+    entries, taken, keys, held = _i64(old, ENTRIES), _i64(fresh, ENTRIES), _i32(old, KEYS_HELD), _i32(fresh, KEYS_HELD)
+    for i in range(old[N_ENTRIES]):
+        at = i * ENTRY_STRIDE
+        if entries[at + 2] >= since:
+            n, start, length = fresh[N_ENTRIES], fresh[N_KEY_WORDS], entries[at + 4]
+            for j in range(length):
+                held[start + j] = keys[entries[at + 3] + j]
+            for j in range(ENTRY_STRIDE):
+                taken[n * ENTRY_STRIDE + j] = entries[at + j]
+            taken[n * ENTRY_STRIDE + 3] = start
+            place = entries[at] & fresh[ENTRY_MASK]
+            while _i64(fresh, ENTRY_SLOTS)[place] >= 0:
+                place = (place + 1) & fresh[ENTRY_MASK]
+            _i64(fresh, ENTRY_SLOTS)[place] = n
+            fresh[N_ENTRIES] += 1
+            fresh[N_KEY_WORDS] += length
+    stamps, hashes = _i64(old, ROW_STAMPS), _i64(old, ROW_HASHES)
+    for row in range(old[ROW_CAPACITY]):
+        _i64(fresh, ROW_STAMPS)[row] = stamps[row] if stamps[row] >= since else np.int64(-1)
+        if stamps[row] >= since and stamps[row] >= 0:
+            _i64(fresh, ROW_HASHES)[row] = hashes[row]
+            _i64(fresh, ROW_ADDRESSES)[row] = _i64(old, ROW_ADDRESSES)[row]
+            place = (hashes[row] >> 1) & fresh[ENTRY_MASK]
+            while _i64(fresh, ROW_SLOTS)[place] >= 0:
+                place = (place + 1) & fresh[ENTRY_MASK]
+            _i64(fresh, ROW_SLOTS)[place] = row

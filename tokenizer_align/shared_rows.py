@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from . import kernels as k
+from .row_table import RowTable
 from .unique_runs import Tracked
 
 if TYPE_CHECKING:
@@ -19,9 +20,7 @@ if TYPE_CHECKING:
 
 ENTRY_BYTES = 300  # of what a row is found by
 MAX_SPARE = 8  # rows that are kept to be written again
-MAX_DEPTHS = 8  # that are tried for the same codes
 
-Key = tuple[object, ...]
 Depths = tuple[int, ...]  # how many cells of each head's stack
 
 
@@ -43,23 +42,31 @@ class SharedRows:
 
     def drop(self) -> None:
         """Forget everything: codes and cells have lost their meaning."""
-        self._depths: dict[tuple[int, ...], list[Depths]] = {}
-        self._rows: dict[Key, Mask] = {}
-        self._old_rows: dict[Key, Mask] = {}
-        self._by_content: dict[int, Mask] = {}
-        self._old_content: dict[int, Mask] = {}
+        self._table = RowTable()
+        self._rows: list[Mask | None] = []  # by number
+        self._free: list[int] = []  # numbers that are nobody's
+        self._tracked: dict[Heads, Mask] = {}  # of heads that hold more than codes and cells
+        self._old_tracked: dict[Heads, Mask] = {}
         self._asked: set[Heads] = set()
+        self.nothing: Mask | None = None  # the kept row without any bit
 
     def age(self) -> None:
         """Drop what is old; what is young becomes old."""
-        self._old_rows, self._rows = self._rows, {}
-        self._old_content, self._by_content = self._by_content, {}
+        self._old_tracked, self._tracked = self._tracked, {}
         self._asked.clear()
+        self._table = self._table.aged()
+        is_kept = (self._table.row_stamps >= 0).tolist()
+        for row, kept in enumerate(is_kept[: len(self._rows)]):
+            if not kept:
+                self._rows[row] = None
+        self._free = [row for row, held in enumerate(self._rows) if held is None]
 
     def n_bytes(self) -> int:
         """Bytes held, about."""
-        rows = {id(row): row.nbytes for row in (*self._by_content.values(), *self._old_content.values())}
-        return sum(rows.values()) + ENTRY_BYTES * (len(self._rows) + len(self._old_rows))
+        rows = {id(row): row.nbytes for row in (*self._tracked.values(), *self._old_tracked.values())}
+        rows |= {id(row): row.nbytes for row in self._rows if row is not None}
+        n_entries = int(self._table.kept[k.N_ENTRIES]) + len(self._tracked) + len(self._old_tracked)
+        return sum(rows.values()) + ENTRY_BYTES * n_entries
 
     def empty_row(self) -> Mask:
         """A new row of zeros, where there is one in memory that was written to before: a page that was not takes as
@@ -71,6 +78,13 @@ class SharedRows:
         row.fill(0)
         return row
 
+    def some_row(self) -> Mask:
+        """The same, whatever stands in it."""
+        try:
+            return self._spare.pop()
+        except IndexError:
+            return np.empty(self._engine.n_words, np.uint32)
+
     def give_back(self, row: Mask) -> None:
         """A row that nobody holds any more is written again; the lock need not be held."""
         if row.flags.writeable and len(self._spare) < MAX_SPARE:
@@ -78,23 +92,33 @@ class SharedRows:
 
     def find(self, heads: Heads) -> Mask | None:
         """The kept mask of closed heads."""
-        found = self.look(heads)
-        return None if found is None else found[0]
+        if isinstance(heads, Tracked):
+            found = self._tracked.get(heads)
+            if found is None and heads in self._old_tracked:
+                found = self._keep_tracked(heads, self._old_tracked.pop(heads))
+            return found
+        number = self._find(heads)
+        return None if number < 0 else self._rows[number]
 
     def look(self, heads: Heads) -> tuple[Mask, Depths | None] | None:
-        """The same, and how many cells of each head's stack it depends on (None: all)."""
-        known = () if isinstance(heads, Tracked) else self._depths.get(tuple([code for code, _ in heads]), ())
-        for depths in known:
-            key = self._key(heads, depths)
-            row = self._rows.get(key)
-            if row is None and key in self._old_rows:
-                row = self._enter(key, self._old_rows.pop(key))
-            if row is not None:
-                return row, depths
-        row = self._rows.get(heads)
-        if row is None and heads in self._old_rows:
-            row = self._enter(heads, self._old_rows.pop(heads))
-        return None if row is None else (row, None)
+        """The same for heads that are not tracked, and how many cells of each head's stack it depends on (None:
+        all)."""
+        number = self._find(heads)
+        row = None if number < 0 else self._rows[number]
+        return None if row is None else (row, self._table.found_depths(len(heads)))
+
+    def _find(self, heads: Heads) -> int:
+        """The number of the row; below 0: there is none."""
+        engine = self._engine
+        engine.load(heads)
+        number: int = k.find_row(engine.tables.ctx, self._table.kept, len(heads))
+        while number == k.NO_ROOM_FOR_ROW:
+            self._table = self._table.grown(len(heads))
+            number = int(k.find_row(engine.tables.ctx, self._table.kept, len(heads)))
+        if number < k.OLD_ROW:
+            return number
+        self._engine.count_kept(4 * engine.n_words + ENTRY_BYTES)
+        return number & ~k.OLD_ROW
 
     def was_asked_for(self, heads: Heads) -> bool:
         """Whether a mask was asked for like this before, since the last age: of a batch, only what comes again is
@@ -108,33 +132,48 @@ class SharedRows:
 
         `reads`: what a walk read, or how many cells of each stack the mask depends on (None: all).
         """
+        if isinstance(heads, Tracked):
+            return self._keep_tracked(heads, row)
+        engine = self._engine
+        engine.load(heads)
+        deepest = -1
         if isinstance(reads, Reads):
-            depths = None if reads.is_apart else self.depths_of(heads, reads.deepest)
+            deepest = -1 if reads.is_apart else reads.deepest
+        elif reads is not None:
+            self._table.depths[: len(reads)] = reads
+            deepest = -2
+        if self._free:
+            number = self._free.pop()
+            self._rows[number] = row
         else:
-            depths = reads
-        if depths is None:
-            return self._enter(heads, row)
-        known = self._depths.setdefault(tuple([code for code, _ in heads]), [])
-        if depths not in known:
-            known.insert(0, depths)
-            del known[MAX_DEPTHS:]
-        return self._enter(self._key(heads, depths), row)
-
-    def _enter(self, key: Key, row: Mask) -> Mask:
-        content = k.row_hash(row)
-        found = self._by_content.get(content)
-        if found is None or not k.same_row(found, row):
-            found = self._old_content.get(content)
-            if found is None or not k.same_row(found, row):
-                found = row
-                found.flags.writeable = False
-            self._by_content[content] = found
-            self._engine.count_kept(found.nbytes)
-        if found is not row:
+            number = len(self._rows)
+            self._rows.append(row)
+        while True:
+            table = self._table
+            found: int = k.keep_row(engine.tables.ctx, table.kept, len(heads), deepest, number, row)
+            if found != k.NO_ROOM_FOR_ROW:
+                break
+            self._table = table.grown(len(heads))
+            self._table.depths[: len(heads)] = table.depths[: len(heads)]
+        kept = self._rows[found & ~k.OLD_ROW]
+        assert kept is not None
+        if not table.row_hashes[found & ~k.OLD_ROW]:
+            self.nothing = kept
+        if kept is row:
+            row.flags.writeable = False
+        else:
+            self._rows[number] = None
+            self._free.append(number)
             self.give_back(row)
-        self._rows[key] = found
-        self._engine.count_kept(ENTRY_BYTES)
-        return found
+        engine.count_kept((kept.nbytes if found >= k.OLD_ROW else 0) + ENTRY_BYTES)
+        return kept
+
+    def _keep_tracked(self, heads: Heads, row: Mask) -> Mask:
+        """The same for heads that hold more than codes and cells."""
+        row.flags.writeable = False
+        self._tracked[heads] = row
+        self._engine.count_kept(row.nbytes + ENTRY_BYTES)
+        return row
 
     def depths_of(self, heads: Heads, deepest: int) -> Depths:
         """How many cells of each stack were read: cells stand above those below them."""
@@ -145,16 +184,3 @@ class SharedRows:
                 stack, n = parents[stack], n + 1
             found.append(n)
         return tuple(found)
-
-    def _key(self, heads: Heads, depths: Depths) -> Key:
-        """The frames down to these depths, and which of the rests below them are equal (-1: nothing is below)."""
-        states, parents = self._engine.tables.cell_states, self._engine.tables.cell_parents
-        found: list[int] = []
-        rests: dict[int, int] = {-1: -1}
-        for (code, stack), depth in zip(heads, depths, strict=True):
-            found.append(code)
-            while depth and stack >= 0:
-                found.append(states[stack])
-                stack, depth = parents[stack], depth - 1
-            found.append(rests.setdefault(stack, len(rests)))
-        return (depths, *found)

@@ -16,6 +16,7 @@ Array = npt.NDArray[Any]
 
 JOIN_SLOTS = 1 << 14  # unions of stacks that are remembered
 JOIN_ROOM = 1 << 18  # four entries a level of a union
+PREPARED_FRAMES = 3  # of a stack, which are built before a walk begins: in one go, not one by one
 SHAPE_LIMIT = 1_500  # nodes that a state may visit in the trie by shape; beyond, it has a memo
 LARGE = 1 << 16  # entries; up to here arrays double
 
@@ -86,6 +87,7 @@ class Tables:
         self.leaving: list[Any] = []  # arrays whose addresses are being replaced: an interrupt must not free them
         self.ctx: npt.NDArray[np.int64] = np.zeros(k.N_SLOTS, dtype=np.int64)
         self.ctx[k.N_WORDS] = n_words
+        self.ctx[k.PREPARED_FRAMES] = PREPARED_FRAMES
         # Room that is not written to takes no memory, and moving an array costs 2 µs for each kB of it.
         pool = lambda slot, dtype, capacity, width=1, fill=0: Pool(self, slot, dtype, capacity, width, fill)  # noqa: E731
         self.trie_byte = pool(k.TRIE_BYTE, np.uint8, 1)
@@ -192,12 +194,14 @@ class Tables:
     def _scratch(self, capacity: int) -> None:
         codes, stacks = np.zeros(capacity, np.int64), np.zeros(capacity, np.int64)
         work, requests = np.zeros(3 * capacity, np.int64), np.zeros(256, np.int64)
+        of_codes, of_stacks = codes.data, stacks.data
         slots, values = _addresses({k.HEAD_CODE: codes, k.HEAD_STACK: stacks, k.WORK: work, k.REQUESTS: requests})
         slots += [k.HEAD_CAPACITY, k.WORK_CAPACITY, k.REQUEST_CAPACITY]
         values += [capacity, 3 * capacity, 256]
         # No call from here on, as above.
         self.ctx[slots] = values
         self.head_code, self.head_stack, self.work, self.requests = codes, stacks, work, requests
+        self.head_codes, self.head_stacks = of_codes, of_stacks
         self.scratch_capacity = capacity
         self.version += 1
 

@@ -25,6 +25,7 @@ OWN_SLOTS = (
     *(k.COUNTS, k.HEAD_CODE, k.HEAD_STACK, k.HEAD_CAPACITY, k.WORK, k.WORK_CAPACITY, k.REQUESTS, k.REQUEST_CAPACITY),
     *(k.JOIN_KEYS, k.JOIN_VALUES, k.JOIN_WORK, k.JOIN_MASK, k.JOIN_CAPACITY),
     *(k.OWN_STATE, k.OWN_PARENT, k.OWN_TABLE, k.OWN_PLACES, k.OWN_TABLE_MASK, k.OWN_CAPACITY),
+    *(k.WAIT_ITEMS, k.WAIT_CAPACITY),
 )
 
 
@@ -78,10 +79,12 @@ class Walker:
             k.OWN_PARENT: np.zeros(capacity, np.int32),
             k.OWN_PLACES: np.zeros(capacity, np.int32),
             k.OWN_TABLE: np.full(4 * capacity, -1, np.int32),
+            k.WAIT_ITEMS: np.zeros(4 * capacity, np.int64),
         }
         own = dict.fromkeys(OWN_SLOTS, 0)
         own |= {slot: array.ctypes.data for slot, array in self._arrays.items()}
         own |= {k.HEAD_CAPACITY: capacity, k.WORK_CAPACITY: 3 * capacity, k.REQUEST_CAPACITY: 256}
+        own |= {k.WAIT_CAPACITY: 4 * capacity}
         own |= {k.JOIN_MASK: JOIN_SLOTS - 1, k.JOIN_CAPACITY: JOIN_ROOM}
         own |= {k.OWN_CAPACITY: capacity, k.OWN_TABLE_MASK: 4 * capacity - 1}
         self._own_slots = np.array(list(own), np.intp)
@@ -149,6 +152,14 @@ class Walkers:
             while self._waiting.is_held():
                 self._left.wait(PATIENCE_S)
             return memoryview(self._walking.buffer), self._take(tables, n_heads)
+
+    def hold(self, walker: Walker, tables: Tables) -> memoryview:
+        """The same for a walker that was taken, whose walk waited for something and now goes on."""
+        with self.lock:
+            while self._waiting.is_held():
+                self._left.wait(PATIENCE_S)
+            walker.refresh(tables)
+            return memoryview(self._walking.buffer)
 
     def _take(self, tables: Tables, n_heads: int) -> Walker:
         walker = self._free.pop() if self._free else Walker()
