@@ -2721,7 +2721,7 @@ def list_all_texts(ctx, groups, lots, todo, is_thorough, limits, plan, rooms, te
     return OK, lots.shape[0]
 
 
-# --- kept rows: `row_table.py` owns the arrays behind `kept`, one int64 table of addresses -----------------------------
+# --- kept rows: `row_table.py` owns the arrays behind `kept`, one int64 table of addresses ---------------------------
 
 
 @njit(cache=True, nogil=True)

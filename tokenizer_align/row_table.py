@@ -22,15 +22,10 @@ N_ENTRIES, N_ROWS, N_KEY_WORDS, KEY_LENGTH = 2048, 512, 1 << 15, 1024  # that th
 class RowTable:
     """One generation's patterns, entries and rows. `kept`: int64[N_KEPT_SLOTS], what the kernels take."""
 
-    def __init__(
-        self,
-        n_entries: int = N_ENTRIES,
-        n_rows: int = N_ROWS,
-        n_key_words: int = N_KEY_WORDS,
-        n_pattern_words: int = N_KEY_WORDS,
-        key_length: int = KEY_LENGTH,
-    ) -> None:
-        self._sizes = n_entries, n_rows, n_key_words, n_pattern_words, key_length
+    def __init__(self, sizes: tuple[int, int, int, int, int] | None = None) -> None:
+        """sizes: entries, rows, words of keys, words of patterns, and of one key, that there is room for."""
+        self._sizes = sizes or (N_ENTRIES, N_ROWS, N_KEY_WORDS, N_KEY_WORDS, KEY_LENGTH)
+        n_entries, n_rows, n_key_words, n_pattern_words, key_length = self._sizes
         n_slots = 1 << (2 * max(n_entries, n_rows)).bit_length()  # at least twice as many
         self.kept: npt.NDArray[np.int64] = np.zeros(k.N_KEPT_SLOTS, np.int64)
         self.patterns = np.zeros(n_pattern_words, np.int64)
@@ -59,7 +54,7 @@ class RowTable:
 
     def aged(self) -> RowTable:
         """A table of the same size with what was used since the last one was made like this, all of it old now."""
-        fresh = RowTable(*self._sizes)
+        fresh = RowTable(self._sizes)
         k.take_over_rows(self.kept, fresh.kept, int(self.kept[k.STAMP]))
         fresh.kept[k.STAMP] += 1
         return fresh
@@ -68,7 +63,8 @@ class RowTable:
         """A larger table with all that is here; n_heads: that a key must have room for."""
         n_entries, n_rows, n_key_words, n_pattern_words, key_length = self._sizes
         key_length = max(2 * key_length, 4 * n_heads)
-        fresh = RowTable(2 * n_entries, 2 * n_rows, 2 * n_key_words, max(2 * n_pattern_words, key_length), key_length)
+        sizes = 2 * n_entries, 2 * n_rows, 2 * n_key_words, max(2 * n_pattern_words, key_length), key_length
+        fresh = RowTable(sizes)
         k.take_over_rows(self.kept, fresh.kept, 0)
         return fresh
 
