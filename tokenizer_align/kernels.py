@@ -81,7 +81,7 @@ NODES_VISITED, MEMO_HITS, DEEPEST, SETS_READ, ANCHORS_PUSHED, SHAPED, N_COUNTS =
 WAITING, LOST, CORRECTING = 7, 14, 15
 ONE_BYTE = 40  # an item's node << ONE_BYTE holds the only byte that is read there, plus one
 ROWS_LEFT, ROWS_EMPTY, N_PROGRESS = 1, 2, 16  # places of what threads that share rows write to
-# --- slots of kept rows: addresses, bounds and how much is used --------------------------------------------------------
+# --- slots of kept rows: addresses, bounds and how much is used -------------------------------------------------
 (
     PATTERN_SLOTS, PATTERN_MASK, PATTERNS, PATTERN_CAPACITY, ENTRY_SLOTS, ENTRY_MASK, ENTRIES, ENTRY_CAPACITY,
     KEYS_HELD, KEYS_CAPACITY, ROW_SLOTS, ROW_HASHES, ROW_ADDRESSES, ROW_STAMPS, ROW_CAPACITY,
@@ -1558,17 +1558,6 @@ def correct_keys(ctx, begin, end, n_work, mask):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def walk(ctx, n_heads, mask):  # type: ignore[no-untyped-def]
-    """Set the bit of every token that the first `n_heads` heads can read whole; mask: uint32[n_words], zeroed before.
-
-    Heads are closed and every state reached can be completed, so 'can be read' is 'is legal'. Returns OK, NEED_BUILD
-    (see REQUESTS; the mask is incomplete) or NEED_ROOM.
-    """
-    _i64(ctx, COUNTS)[1] = 0
-    return walk_on(ctx, n_heads, mask)
-
-
-@njit(cache=True, nogil=True)
 def correct_words(ctx, n_heads, stack, nodes, mask):  # type: ignore[no-untyped-def]
     """Put right the mask of heads one of which was taken for a frame that may also end where it may not.
 
@@ -1668,7 +1657,11 @@ def walk_rows(ctx, heads, jobs, progress, ends):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def walk_on(ctx, n_heads, mask):  # type: ignore[no-untyped-def]
-    """The same as `walk`, but what it asks for is added to what was asked for before."""
+    """Set the bit of every token that the first `n_heads` heads can read whole; mask: uint32[n_words], zeroed before.
+
+    Heads are closed and every state reached can be completed, so 'can be read' is 'is legal'. Returns OK, NEED_BUILD
+    (REQUESTS says what, added to what was asked for before; the mask is incomplete) or NEED_ROOM.
+    """
     counts = _i64(ctx, COUNTS)
     counts[2] = 0
     counts[4] = 0
@@ -1685,7 +1678,7 @@ def walk_on(ctx, n_heads, mask):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def walk_items(ctx, n_work, mask):  # type: ignore[no-untyped-def]
-    """Work off the items of a walk; see `walk`."""
+    """Work off the items of a walk; see `walk_on`."""
     counts = _i64(ctx, COUNTS)
     codes, stacks, work, ends = _i64(ctx, HEAD_CODE), _i64(ctx, HEAD_STACK), _i64(ctx, WORK), _i32(ctx, TRIE_END)
     trie_bytes, tables, starts = _u8(ctx, TRIE_BYTE), _i32(ctx, TRIE_TABLE), _i32(ctx, TRIE_TOKEN_START)
@@ -1788,8 +1781,8 @@ def walk_items(ctx, n_work, mask):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def walk_row(ctx, n_heads, mask):  # type: ignore[no-untyped-def]
-    """The same as `walk` for a row that need not be zero, from heads on whose stacks the first frames are built before
-    all else. n_heads: -1 where a walk goes on that answered NEED_BUILD and has not LOST what waits.
+    """The same as `walk_on` for a row that need not be zero, from heads on whose stacks the first frames are built
+    before all else. n_heads: -1 where a walk goes on that answered NEED_BUILD and has not LOST what waits.
     """
     counts = _i64(ctx, COUNTS)
     counts[1] = 0

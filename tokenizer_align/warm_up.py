@@ -13,7 +13,6 @@ import time
 
 import numpy as np
 
-from . import kernels as k
 from .canonical.choose_law import survival_for
 from .canonical.laws import AlignedCompiled, CanonicalCompiled
 from .canonical.rules import TokenizationRules
@@ -99,7 +98,7 @@ def _run_masks() -> None:
         for char in b"{a":
             matcher.advance(char)
             matcher.mask()
-    _compare_rows(compiled.n_words)
+    engine.rows.age()
 
 
 def _run_laws() -> None:
@@ -107,16 +106,6 @@ def _run_laws() -> None:
     for law in (AlignedCompiled, CanonicalCompiled):
         for expr in (_TEXT, _an_object(), seq(lit(b'{"'), repeat(_LETTERS, 1, 9), lit(b'"}'))):
             _run(law(expr, engine.vocabulary, engine, survival_for(engine)))
-
-
-def _compare_rows(n_words: int) -> None:
-    """Rows are new, or kept and read-only: two kinds of array to a kernel."""
-    rows = np.zeros(n_words, np.uint32), np.zeros(n_words, np.uint32)
-    rows[1].flags.writeable = False
-    for a in rows:
-        k.row_hash(a)
-        for b in rows:
-            k.same_row(a, b)
 
 
 def _an_object() -> Expr:
