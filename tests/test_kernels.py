@@ -52,9 +52,9 @@ def test_walk_run_live_and_forced_equal_their_twins(
 
 
 @settings(max_examples=100)
-@given(structured, vocabularies(), st.integers(0, 4), st.data())
-def test_correct_words_equals_its_twin(expr: Expr, drawn: DrawnVocabulary, n_bytes: int, data: st.DataObject) -> None:
-    engine = engine_for(drawn)
+@given(st.one_of(structured, regular), vocabularies(), st.integers(0, 4), st.data())
+def test_walk_head_equals_its_twin(expr: Expr, drawn: DrawnVocabulary, n_bytes: int, data: st.DataObject) -> None:
+    engine = engine_for(drawn, 10**6)
     projected = engine.project(expr)
     assume(is_settled(projected))
     heads, tables = engine.start(projected), engine.tables
@@ -63,18 +63,19 @@ def test_correct_words_equals_its_twin(expr: Expr, drawn: DrawnVocabulary, n_byt
         byte = data.draw(st.sampled_from([byte for byte in ALPHABET if live >> byte & 1] or [0]))
         heads = engine.run(heads, np.array([byte], np.uint8)) or heads
     plain.build_all(engine, heads, b"")
-    stack = data.draw(st.sampled_from([stack for _, stack in heads] or [-1]))
-    nodes = data.draw(st.lists(st.integers(0, engine.vocabulary.trie.n_nodes - 1), max_size=4, unique=True))
-    mask = np.array(data.draw(st.lists(st.integers(0, 2**32 - 1), min_size=engine.n_words, max_size=engine.n_words)))
-    mask = mask.astype(np.uint32)
-    twin = mask.copy()
-    for _ in range(20):
-        engine.load(heads)
-        result = k.correct_words(tables.ctx, len(heads), stack, np.array(nodes, np.int32), mask)
+    code = data.draw(st.sampled_from([code for code, _ in heads if 0 < code < k.LIT_BASE] or [k.BELOW_STATE]))
+    while True:
+        held, walker = engine.walkers.take_one(tables, 1)
+        with held:
+            mask = np.zeros(engine.n_words, np.uint32)
+            result, n_exits = k.walk_head(walker.ctx, code, mask)
+            wanted, exits = walker.wanted(), sorted(walker.exits[:n_exits].tolist())
+        engine.walkers.give(walker)
         if result == k.OK:
             break
-        engine._again(result)
-    plain.correct_words(tables, heads, stack, nodes, twin)
+        engine.make(wanted)
+    twin = np.zeros(engine.n_words, np.uint32)
+    assert exits == plain.walk_head(tables, code, twin)
     assert mask.tolist() == twin.tolist()
 
 

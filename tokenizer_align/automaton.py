@@ -62,6 +62,8 @@ class Automaton:
         self.n_built = 0
         assert self._new_state(EPSILON) == k.EPSILON_STATE
         self.build(k.EPSILON_STATE)
+        assert self.reserve_states(1) == k.BELOW_STATE
+        self._build_row(k.BELOW_STATE, {})
 
     @property
     def n_exprs(self) -> int:

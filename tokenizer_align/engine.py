@@ -23,7 +23,7 @@ from .cache import ArrayCache
 from .counters import Counters
 from .errors import DominoError
 from .expressions import Expr
-from .head_rows import HeadRows
+from .head_memos import HeadMemos
 from .memo_store import MemoStore, memo_cache
 from .memos import make_memo
 from .plain_tokens import PlainTokens
@@ -102,7 +102,7 @@ class Engine(PlainTokens):
     def _forget_walks(self) -> None:
         """What was walked together, and what is known of heads inside arrays and objects without equal parts."""
         self.shared_walks, self.unique = SharedWalks(), UniqueRuns(self)
-        self.shape_walks, self.head_rows = ShapeWalks(), HeadRows(self)
+        self.shape_walks, self.head_memos = ShapeWalks(), HeadMemos(self)
         self.unique_masks = UniqueMasks(self, self.unique)
         self.unique_plans = UniquePlans(self)
 
@@ -180,8 +180,8 @@ class Engine(PlainTokens):
             row = self.rows.find(heads)
         if row is not None:
             return row
-        by_heads = not isinstance(heads, Tracked) and self.head_rows.suits(heads)
-        row, reads = self.head_rows.mask(heads) if by_heads else self._mask(heads)
+        by_heads = not isinstance(heads, Tracked) and self.head_memos.suits(heads)
+        row, reads = self.head_memos.mask(heads) if by_heads else self._mask(heads)
         if (k.ACCEPT, -1) in heads:
             row |= self._end_bits
         with self.lock:

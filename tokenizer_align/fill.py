@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from . import kernels as k
 from .errors import DeadEnd, InvalidOption
-from .less_masks import is_begun
+from .less_words import is_begun
 from .shared_rows import Reads
 from .threads import n_cores, side_by_side
 

@@ -37,24 +37,29 @@ from numba.extending import intrinsic
     SHAPE_ROOT, SHAPE_AT, SHAPE_STARTS, SHAPE_MEMBERS, SHAPE_LEADS, SHAPE_STRETCH,
     SHAPE_OWN_ROW, SHAPE_ROW, SHAPE_ROWS, SHAPE_KIND, SHAPE_LIMIT,
     TEXT_STARTS, TEXT_NODES, TEXT_ABOVE, TEXT_ROW, TEXT_ROWS, WAIT_ITEMS, WAIT_CAPACITY,
-    PREPARED_FRAMES, N_SLOTS,
-) = range(82)  # fmt: skip
+    PREPARED_FRAMES, STATE_HEAD, HEAD_MEMOS, HEAD_EXITS, HEAD_VISITS, EXITS, EXIT_CAPACITY, N_SLOTS,
+) = range(88)  # fmt: skip
 
 # --- codes --------------------------------------------------------------------------------------------------------
 DEAD = -1
 ACCEPT = -1
 EPSILON_STATE = 0
+BELOW_STATE = 1  # reads nothing: stands for all that lies below a head that is walked by itself
 LIT_BASE = 1 << 29
 LIT_END = 256
 OWN_BASE = 1 << 28  # from here on: a walker's own cells, which end with its walk
 KEY_BASE = 1 << 40
 KEY_SHIFT = 20
 UNBUILT, ROW, KEYS, ALIAS, SPLIT, CHOICES = 0, 1, 2, 3, 4, 5
-FLAG_WIDE, FLAG_NO_MEMO, FLAG_ANCHOR, FLAG_NO_SHAPES = 1, 2, 4, 8
+FLAG_WIDE, FLAG_NO_MEMO, FLAG_ANCHOR, FLAG_NO_SHAPES, FLAG_WORD = 1, 2, 4, 8, 16
 INSTANCE_STRIDE = 8  # root node, first word of allowed bits, words, extra?, first after-code, first rest, keys, unused
 # kind of base, place, length, residual root (-1: none), first of the frames pushed, how many, only state where it ends
 MEMO_STRIDE = 7
 NO_RESIDUAL = -1
+HEAD_STRIDE = 5  # of what a head reads by itself: kind of base, place, length, first of the exits, how many
+NO_HEAD_MEMO = -1  # in STATE_HEAD: nothing is kept; 0: not walked yet; above: the number of what is kept, plus 1
+PLAIN_BASE = -2  # less the code of the plain name, of a name less keywords in which one has begun
+ANY_VISITS = 1 << 62
 LAZY_CHILD = -2  # in a table by byte: a part of a residual trie that is not made yet
 LAZY_HEIGHT = 2**31 - 1  # of the root of a residual trie that has such parts: nothing is known of all that is below
 REACH_ALL = 2**31 - 2
@@ -69,7 +74,7 @@ NOT_SEEN = -2
 N_ASCII = 128
 LETTERS_0, LETTERS_1 = 0x03FF << 48, 0x07FFFFFE << 32 | 0x07FFFFFE  # digits and letters, as two words of a set of bytes
 # results
-OK, NEED_BUILD, NEED_ROOM, EMPTY = 0, 1, 2, 3
+OK, NEED_BUILD, NEED_ROOM, EMPTY, NEED_HEADS, LONG = 0, 1, 2, 3, 4, 5
 # places of COUNTS: cells, requests, lack of room, own cells, requests with repetitions, least place that changed, walk
 # NODES_VISITED, MEMO_HITS: added up. Of the walk or run under way: DEEPEST, the least shared cell whose frame was read
 # (a cell stands above those below it, so it is the deepest of its stack); SETS_READ, whether one of them was a set's;
@@ -77,8 +82,9 @@ OK, NEED_BUILD, NEED_ROOM, EMPTY = 0, 1, 2, 3
 # through the trie by shape, or was answered as a text, for want of a memo, 0 for none.
 # Of a walk that waits: WAITING, how many entries of WAIT_ITEMS are used; LOST, whether it must begin again instead;
 # CORRECTING, how many of its items put right what those above them do, so that these cannot wait.
-NODES_VISITED, MEMO_HITS, DEEPEST, SETS_READ, ANCHORS_PUSHED, SHAPED, N_COUNTS = 8, 9, 10, 11, 12, 13, 16
+NODES_VISITED, MEMO_HITS, DEEPEST, SETS_READ, ANCHORS_PUSHED, SHAPED, N_COUNTS = 8, 9, 10, 11, 12, 13, 24
 WAITING, LOST, CORRECTING = 7, 14, 15
+N_EXITS = 16  # places where a head that is walked by itself may end, -1 in other walks
 ONE_BYTE = 40  # an item's node << ONE_BYTE holds the only byte that is read there, plus one
 ROWS_LEFT, ROWS_EMPTY, N_PROGRESS = 1, 2, 16  # places of what threads that share rows write to
 # --- slots of kept rows: addresses, bounds and how much is used -------------------------------------------------
@@ -1248,6 +1254,8 @@ def text_heads(ctx, state, stack, first):  # type: ignore[no-untyped-def]
     n = add_head(ctx, first, first, np.int64(state), stack)
     if _u8(ctx, STATE_NULLABLE)[state] != 0:
         n = close_heads(ctx, first, n)
+        if _i64(ctx, COUNTS)[N_EXITS] >= 0:  # nothing is known of what lies below
+            return first
         own, live = _u64(ctx, STATE_SELF), heads_live(ctx, first + 1, n)
         if own[state * 4] & live[0] or own[state * 4 + 1] & live[1] or live[2] or live[3]:
             return first
@@ -1558,53 +1566,80 @@ def correct_keys(ctx, begin, end, n_work, mask):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def correct_words(ctx, n_heads, stack, nodes, mask):  # type: ignore[no-untyped-def]
-    """Put right the mask of heads one of which was taken for a frame that may also end where it may not.
+def begun_target(ctx, code, byte):  # type: ignore[no-untyped-def]
+    """What a name in which a keyword has begun becomes behind a byte with which one goes on or has ended; else -1."""
+    target = np.int64(_i32(ctx, ROWS)[np.int64(_i32(ctx, STATE_ROW)[code]) * 256 + byte])
+    return target if head_memo(ctx, target) <= PLAIN_BASE else np.int64(-1)
 
-    nodes: int32[n], where in the vocabulary's trie it may not end; stack: what lies below it; the first `n_heads` heads
-    are the right ones. Of the tokens below these nodes only those that go on with a byte that is read below the frame
-    can have got in: they are read again. Returns OK, NEED_BUILD or NEED_ROOM; made again, the call comes out right.
+
+@njit(cache=True, nogil=True)
+def correct_words(ctx, at, mask):  # type: ignore[no-untyped-def]
+    """Put right the mask of a name in which a keyword has begun, the head at `at` of the pool: it is that of the plain
+    name, which may also end behind a keyword.
+
+    Of the tokens that hold the end of a keyword only those that go on with a byte that is read below the name can have
+    got in: they are read again. What is asked for and lack of room are left in the counts.
     """
-    counts = _i64(ctx, COUNTS)
-    counts[1] = 0
-    counts[2] = 0
-    counts[4] = 0
-    counts[DEEPEST] = OWN_BASE
-    counts[SETS_READ] = 0
-    counts[ANCHORS_PUSHED] = 0
-    drop_own_cells(ctx)
-    ends, trie_bytes, starts = _i32(ctx, TRIE_END), _u8(ctx, TRIE_BYTE), _i32(ctx, TRIE_TOKEN_START)
-    ids, work = _i32(ctx, TRIE_TOKEN_IDS), _i64(ctx, WORK)
-    n_heads = np.int64(n_heads)
-    below = heads_live(ctx, n_heads, close_heads(ctx, n_heads, add_below(ctx, n_heads, n_heads, np.int64(stack))))
-    for place in range(nodes.shape[0]):
-        last = np.int64(nodes[place])
-        node, begin, end = np.int64(0), np.int64(0), n_heads
-        while node != last:
-            node += 1
-            while ends[node] <= last:
-                node = np.int64(ends[node])
-            after = step(ctx, begin, end, np.int64(trie_bytes[node]), end)
-            begin, end = end, after
-        child = last + 1
-        while child < ends[last]:
-            following, byte = np.int64(ends[child]), np.int64(trie_bytes[child])
-            if below[byte >> 6] >> np.uint64(byte & 63) & np.uint64(1):
-                for i in range(np.int64(starts[child]), np.int64(starts[following])):
-                    mask[ids[i] >> 5] &= ~(np.uint32(1) << np.uint32(ids[i] & 31))
-                _, n_work = visit_child(ctx, child, byte, begin, end, end, 0, mask)
-                while n_work > 0 and not counts[2]:
-                    n_work -= 3
-                    inner, first, top = work[n_work] + 1, work[n_work + 1], work[n_work + 2]
-                    behind, stop = top, np.int64(ends[inner - 1])
-                    while inner < stop:
-                        byte = np.int64(trie_bytes[inner])
-                        behind, n_work = visit_child(ctx, inner, byte, first, top, behind, n_work, mask)
-                        inner = np.int64(ends[inner])
-            child = following
-    if counts[2]:
-        return NEED_ROOM
-    return NEED_BUILD if counts[4] else OK
+    counts, codes, kinds, flags = _i64(ctx, COUNTS), _i64(ctx, HEAD_CODE), _u8(ctx, STATE_KIND), _u8(ctx, STATE_FLAGS)
+    ends, trie_bytes, work = _i32(ctx, TRIE_END), _u8(ctx, TRIE_BYTE), _i64(ctx, WORK)
+    tables, by_byte, stack = _i32(ctx, TRIE_TABLE), _i32(ctx, TRIE_TABLES), np.int64(_i64(ctx, HEAD_STACK)[at])
+    if stack < 0:
+        return
+    below = heads_live(ctx, at + 1, close_heads(ctx, at + 1, add_below(ctx, at + 1, at + 1, stack)))
+    n_work = push_work(ctx, 0, codes[at], 0, 0)
+    while n_work > 0 and not counts[2]:
+        n_work -= 3
+        node, code = work[n_work], work[n_work + 1]
+        if kinds[code] != ROW:
+            request(ctx, code)
+            continue
+        table, last, child = np.int64(tables[node]), np.int64(ends[node]), node + 1
+        for byte in range(256):  # or as many children as there are
+            if table >= 0:
+                child = np.int64(by_byte[table * 256 + byte])
+                if child < 0:
+                    continue
+            elif child >= last:
+                break
+            here = child
+            child = np.int64(ends[here])
+            target = begun_target(ctx, code, np.int64(trie_bytes[here]))
+            if target < 0 or child == here + 1:
+                continue
+            if flags[target] & FLAG_WORD:
+                read_again(ctx, here, at, below, n_work, mask)
+            n_work = push_work(ctx, here, target, 0, n_work)
+
+
+@njit(cache=True, nogil=True)
+def read_again(ctx, last, at, below, n_work, mask):  # type: ignore[no-untyped-def]
+    """Read the tokens below a node of the vocabulary's trie again that go on with these bytes (four words), with the
+    head at `at` of the pool."""
+    counts, work, ends, trie_bytes = _i64(ctx, COUNTS), _i64(ctx, WORK), _i32(ctx, TRIE_END), _u8(ctx, TRIE_BYTE)
+    starts, ids, floor, child = _i32(ctx, TRIE_TOKEN_START), _i32(ctx, TRIE_TOKEN_IDS), n_work, last + 1
+    begin, end = np.int64(at), np.int64(at)  # the heads at the node, once they are needed
+    while child < ends[last]:
+        following, byte = np.int64(ends[child]), np.int64(trie_bytes[child])
+        if below[byte >> 6] >> np.uint64(byte & 63) & np.uint64(1):
+            for i in range(np.int64(starts[child]), np.int64(starts[following])):
+                mask[ids[i] >> 5] &= ~(np.uint32(1) << np.uint32(ids[i] & 31))
+            if end == at:
+                node, end = np.int64(0), np.int64(at + 1)
+                while node != last:
+                    node += 1
+                    while ends[node] <= last:
+                        node = np.int64(ends[node])
+                    begin, end = end, step(ctx, begin, end, np.int64(trie_bytes[node]), end)
+            _, n_work = visit_child(ctx, child, byte, begin, end, end, floor, mask)
+            while n_work > floor and not counts[2]:
+                n_work -= 3
+                inner, first, top = work[n_work] + 1, work[n_work + 1], work[n_work + 2]
+                behind, stop = top, np.int64(ends[inner - 1])
+                while inner < stop:
+                    byte = np.int64(trie_bytes[inner])
+                    behind, n_work = visit_child(ctx, inner, byte, first, top, behind, n_work, mask)
+                    inner = np.int64(ends[inner])
+        child = following
 
 
 @njit(cache=True, nogil=True)
@@ -1656,12 +1691,8 @@ def walk_rows(ctx, heads, jobs, progress, ends):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def walk_on(ctx, n_heads, mask):  # type: ignore[no-untyped-def]
-    """Set the bit of every token that the first `n_heads` heads can read whole; mask: uint32[n_words], zeroed before.
-
-    Heads are closed and every state reached can be completed, so 'can be read' is 'is legal'. Returns OK, NEED_BUILD
-    (REQUESTS says what, added to what was asked for before; the mask is incomplete) or NEED_ROOM.
-    """
+def begin_walk(ctx):  # type: ignore[no-untyped-def]
+    """Forget the walk before; what was asked for stays."""
     counts = _i64(ctx, COUNTS)
     counts[2] = 0
     counts[4] = 0
@@ -1672,26 +1703,61 @@ def walk_on(ctx, n_heads, mask):  # type: ignore[no-untyped-def]
     counts[WAITING] = 0
     counts[LOST] = 0
     counts[CORRECTING] = 0
+    counts[N_EXITS] = -1
     drop_own_cells(ctx)
-    return walk_items(ctx, push_work(ctx, 0, 0, n_heads, 0), mask)
 
 
 @njit(cache=True, nogil=True)
-def walk_items(ctx, n_work, mask):  # type: ignore[no-untyped-def]
-    """Work off the items of a walk; see `walk_on`."""
-    counts = _i64(ctx, COUNTS)
+def walk_on(ctx, n_heads, mask):  # type: ignore[no-untyped-def]
+    """Set the bit of every token that the first `n_heads` heads can read whole; mask: uint32[n_words], zeroed before.
+
+    Heads are closed and every state reached can be completed, so 'can be read' is 'is legal'. Returns OK, NEED_BUILD
+    (REQUESTS says what, added to what was asked for before; the mask is incomplete) or NEED_ROOM.
+    """
+    begin_walk(ctx)
+    return walk_items(ctx, push_work(ctx, 0, 0, n_heads, 0), mask, -1, ANY_VISITS)
+
+
+@njit(cache=True, nogil=True)
+def note_exit(ctx, node, begin, end):  # type: ignore[no-untyped-def]
+    """Keep a place where a head that is walked by itself may end. Returns whether nothing else is open there."""
+    codes, kinds, counts = _i64(ctx, HEAD_CODE), _u8(ctx, STATE_KIND), _i64(ctx, COUNTS)
+    is_exit = False
+    for i in range(begin, end):
+        code = codes[i]
+        if 0 < code < LIT_BASE and kinds[code] == ROW and whole_subtree(ctx, node, code):
+            return False
+        is_exit = is_exit or code == BELOW_STATE
+    if is_exit:
+        n = counts[N_EXITS]
+        if n == ctx[EXIT_CAPACITY]:
+            counts[2] = 1
+        else:
+            _i32(ctx, EXITS)[n] = node
+            counts[N_EXITS] = n + 1
+    return is_exit and end - begin == 1
+
+
+@njit(cache=True, nogil=True)
+def walk_items(ctx, n_work, mask, floor, limit):  # type: ignore[no-untyped-def]
+    """Work off the items of a walk; see `walk_on`. floor: 0 where all are in the trie by shape and stay there however
+    long that takes, else -1. Also returns LONG after `limit` visits, EMPTY where a head cannot be walked by itself."""
+    counts, may_leave = _i64(ctx, COUNTS), floor < 0
+    limit += counts[NODES_VISITED]
     codes, stacks, work, ends = _i64(ctx, HEAD_CODE), _i64(ctx, HEAD_STACK), _i64(ctx, WORK), _i32(ctx, TRIE_END)
     trie_bytes, tables, starts = _u8(ctx, TRIE_BYTE), _i32(ctx, TRIE_TABLE), _i32(ctx, TRIE_TOKEN_START)
     kinds, by_byte, heights = _u8(ctx, STATE_KIND), _i32(ctx, TRIE_TABLES), _i32(ctx, TRIE_HEIGHT)
     shapes = ctx[SHAPE_ROOT]
     shapes_end = np.int64(ends[shapes]) if shapes else np.int64(0)
-    floor, asked, visits = -1, np.int64(0), 0  # of the heads that go through the trie by shape
+    asked, visits = np.int64(0), 0  # of the heads that go through the trie by shape from `floor` on
     first, behind = np.int64(0), np.int64(0)  # where these heads stand
     while n_work > 0:
         n_work -= 3
         counts[NODES_VISITED] += 1
         node, begin, end = work[n_work], work[n_work + 1], work[n_work + 2]
         if node < 0:
+            if counts[N_EXITS] >= 0:
+                return EMPTY  # what is put right there was read behind the exits
             counts[CORRECTING] -= 1
             n_work = correct_keys(ctx, begin, end, n_work, mask)
             continue
@@ -1706,6 +1772,10 @@ def walk_items(ctx, n_work, mask):  # type: ignore[no-untyped-def]
                 for i in range(begin, end):
                     wait(ctx, node | only << ONE_BYTE, codes[i], stacks[i])
             continue
+        if counts[N_EXITS] >= 0 and note_exit(ctx, node, begin, end):
+            continue
+        if counts[NODES_VISITED] > limit:
+            return LONG
         is_shape = shapes <= node < shapes_end
         if n_work < floor:
             floor = -1
@@ -1714,7 +1784,7 @@ def walk_items(ctx, n_work, mask):  # type: ignore[no-untyped-def]
             asked = shape_origin(ctx, node)
         if floor >= 0:
             visits += 1
-            if visits > ctx[SHAPE_LIMIT]:
+            if visits > ctx[SHAPE_LIMIT] and may_leave:
                 n_work, floor = push_work(ctx, asked, first, behind, floor), -1
                 avoid_shapes(ctx, first, behind)
                 continue
@@ -1780,14 +1850,9 @@ def walk_items(ctx, n_work, mask):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def walk_row(ctx, n_heads, mask):  # type: ignore[no-untyped-def]
-    """The same as `walk_on` for a row that need not be zero, from heads on whose stacks the first frames are built
-    before all else. n_heads: -1 where a walk goes on that answered NEED_BUILD and has not LOST what waits.
-    """
-    counts = _i64(ctx, COUNTS)
-    counts[1] = 0
-    if n_heads < 0:
-        return walk_again(ctx, mask)
+def request_nearest(ctx, n_heads):  # type: ignore[no-untyped-def]
+    """Ask for the states of the heads and of the frames on top of their stacks: built before, a walk that comes there
+    need not be walked again."""
     codes, stacks, kinds = _i64(ctx, HEAD_CODE), _i64(ctx, HEAD_STACK), _u8(ctx, STATE_KIND)
     states, parents = _i32(ctx, CELL_STATE), _i32(ctx, CELL_PARENT)
     for i in range(n_heads):
@@ -1798,6 +1863,18 @@ def walk_row(ctx, n_heads, mask):  # type: ignore[no-untyped-def]
             if stack < 0:
                 break
             code, stack = np.int64(states[stack]), np.int64(parents[stack])
+
+
+@njit(cache=True, nogil=True)
+def walk_row(ctx, n_heads, mask):  # type: ignore[no-untyped-def]
+    """The same as `walk_on` for a row that need not be zero, from heads on whose stacks the first frames are built
+    before all else. n_heads: -1 where a walk goes on that answered NEED_BUILD and has not LOST what waits.
+    """
+    counts = _i64(ctx, COUNTS)
+    counts[1] = 0
+    if n_heads < 0:
+        return walk_again(ctx, mask)
+    request_nearest(ctx, n_heads)
     if counts[1]:
         counts[LOST] = 1
         return NEED_BUILD
@@ -1819,7 +1896,205 @@ def walk_again(ctx, mask):  # type: ignore[no-untyped-def]
         n_work = push_work(ctx, items[i], top, n, n_work)
         top = n
     counts[WAITING] = 0
-    return walk_items(ctx, n_work, mask)
+    return walk_items(ctx, n_work, mask, -1, ANY_VISITS)
+
+
+@njit(cache=True, nogil=True)
+def walk_alone(ctx, code, first, mask, limit):  # type: ignore[no-untyped-def]
+    """Walk a head that is put at `first`, whatever lies below it: see `walk_head`. Returns as `walk_items`."""
+    counts, codes, stacks = _i64(ctx, COUNTS), _i64(ctx, HEAD_CODE), _i64(ctx, HEAD_STACK)
+    codes[first] = code
+    stacks[first] = push_own_cell(ctx, np.int64(BELOW_STATE), np.int64(-1))
+    counts[N_EXITS] = 0
+    return walk_items(ctx, push_work(ctx, 0, first, first + 1, 0), mask, -1, limit)
+
+
+@njit(cache=True, nogil=True)
+def walk_head(ctx, code, mask):  # type: ignore[no-untyped-def]
+    """What a head reads whatever lies below it: the tokens that it reads whole into the mask (uint32[n_words], zeroed
+    before), and into EXITS the nodes of the tries where it may end and tokens go on.
+
+    At a node of the trie by shape it may end behind any byte of the stretches too. Returns (OK, NEED_BUILD, NEED_ROOM,
+    or EMPTY where it cannot be told, how many exits).
+    """
+    counts = _i64(ctx, COUNTS)
+    counts[1] = 0
+    begin_walk(ctx)
+    result = walk_alone(ctx, np.int64(code), np.int64(0), mask, ANY_VISITS)
+    return result, counts[N_EXITS]
+
+
+@njit(cache=True, nogil=True)
+def head_memo(ctx, code):  # type: ignore[no-untyped-def]
+    """What stands in STATE_HEAD of a head: see NO_HEAD_MEMO and PLAIN_BASE."""
+    return np.int64(_i32(ctx, STATE_HEAD)[code]) if 0 < code < LIT_BASE else np.int64(NO_HEAD_MEMO)
+
+
+@njit(cache=True, nogil=True)
+def plain_code(ctx, code):  # type: ignore[no-untyped-def]
+    """A head's code, or that of the plain name where a keyword has begun in it."""
+    memo = head_memo(ctx, code)
+    return PLAIN_BASE - memo if memo <= PLAIN_BASE else np.int64(code)
+
+
+@njit(cache=True, nogil=True)
+def list_long_heads(ctx, n_heads, mask):  # type: ignore[no-untyped-def]
+    """Walk heads that were not walked yet by themselves, to see which take long: those are asked for. What they read is
+    set in the mask. Returns OK, NEED_BUILD, NEED_ROOM or NEED_HEADS."""
+    counts, codes, known, n_long = _i64(ctx, COUNTS), _i64(ctx, HEAD_CODE), _i32(ctx, STATE_HEAD), 0
+    long_heads = np.empty(n_heads, np.int64)
+    for i in range(n_heads):
+        code = plain_code(ctx, codes[i])
+        if head_memo(ctx, code) != 0:
+            continue
+        result = walk_alone(ctx, code, n_heads, mask, ctx[HEAD_VISITS])
+        counts[N_EXITS] = -1
+        if result == NEED_ROOM:
+            return result
+        if result == LONG:
+            long_heads[n_long] = code
+            n_long += 1
+        elif result == OK:
+            known[code] = NO_HEAD_MEMO
+    if counts[WAITING] or counts[LOST]:
+        return NEED_BUILD
+    for i in range(n_long):
+        request(ctx, long_heads[i])
+    return NEED_HEADS if n_long else OK
+
+
+@njit(cache=True, nogil=True)
+def leaves_stretch(ctx, memo, begin, end):  # type: ignore[no-untyped-def]
+    """Whether the heads begin..end-1 read what comes within a stretch where a head may end: it is walked with them."""
+    memos, exits, sets = _i32(ctx, HEAD_MEMOS), _i32(ctx, HEAD_EXITS), _u64(ctx, SHAPE_STRETCH)
+    shapes, ends, live = ctx[SHAPE_ROOT], _i32(ctx, TRIE_END), heads_live(ctx, begin, end)
+    first = np.int64(memos[memo * HEAD_STRIDE + 3])
+    for at in range(first, first + np.int64(memos[memo * HEAD_STRIDE + 4])):
+        node = np.int64(exits[at])
+        if shapes and shapes <= node < np.int64(ends[shapes]):
+            for k in range(4):
+                if sets[(node - shapes) * 4 + k] & live[k]:
+                    return True
+    return False
+
+
+@njit(cache=True, nogil=True)
+def push_exits(ctx, memo, begin, end, by_shape, n_work):  # type: ignore[no-untyped-def]
+    """Go on with the heads begin..end-1 where the head above them may end: in the trie by shape, or elsewhere. Returns
+    (top of the head pool, work items)."""
+    memos, exits, ends = _i32(ctx, HEAD_MEMOS), _i32(ctx, HEAD_EXITS), _i32(ctx, TRIE_END)
+    below, shapes, top = _u64(ctx, TRIE_SUBMASK), ctx[SHAPE_ROOT], end
+    codes, stacks, live = _i64(ctx, HEAD_CODE), _i64(ctx, HEAD_STACK), heads_live(ctx, begin, end)
+    shapes_end = np.int64(ends[shapes]) if shapes else np.int64(0)
+    first = np.int64(memos[memo * HEAD_STRIDE + 3])
+    last = first + np.int64(memos[memo * HEAD_STRIDE + 4])
+    for large in range(2):  # memos take heads out of their item's: where there may be some, it has its own
+        for at in range(first, last):
+            node, is_read = np.int64(exits[at]), False
+            if (shapes <= node < shapes_end) != by_shape:
+                continue
+            if (np.int64(ends[node]) - node >= ctx[MEMO_MIN_NODES] and not by_shape) != (large == 1):
+                continue
+            for k in range(4):
+                is_read = is_read or live[k] & below[node * 4 + k] != 0
+            if not is_read and _i32(ctx, TRIE_HEIGHT)[node] != LAZY_HEIGHT:
+                continue
+            if large:
+                n = top
+                for i in range(begin, end):
+                    n = add_head(ctx, top, n, codes[i], stacks[i])
+                n_work = push_work(ctx, node, top, n, n_work)
+                top = n
+            else:
+                n_work = push_work(ctx, node, begin, end, n_work)
+    return top, n_work
+
+
+@njit(cache=True, nogil=True)
+def walk_kept(ctx, first, last, mask):  # type: ignore[no-untyped-def]
+    """Walk the heads first..last-1, the last ones of the pool, from what is kept of each by itself. Returns as `walk`.
+
+    Others are walked together, as is a head that may end within a stretch with which what lies below goes on.
+    """
+    counts, codes, stacks = _i64(ctx, COUNTS), _i64(ctx, HEAD_CODE), _i64(ctx, HEAD_STACK)
+    memos, rows, tokens, n_words = _i32(ctx, HEAD_MEMOS), _u32(ctx, BASE_ROWS), _i32(ctx, BASE_LISTS), ctx[N_WORDS]
+    together = np.zeros(last - first, np.bool_)
+    for i in range(first, last):
+        memo = head_memo(ctx, codes[i]) - 1
+        together[i - first] = memo < 0
+        if memo < 0 or stacks[i] < 0:
+            continue
+        before = counts[4]
+        n = close_heads(ctx, last, add_below(ctx, last, last, stacks[i]))
+        together[i - first] = leaves_stretch(ctx, memo, last, n)
+        if counts[4] != before:
+            counts[LOST] = 1
+        if not together[i - first]:
+            n, n_work = push_exits(ctx, memo, last, n, True, 0)
+            if n_work:
+                walk_items(ctx, n_work, mask, 0, ANY_VISITS)
+    top, n_work = last, 0
+    for i in range(first, last):
+        if together[i - first]:
+            continue
+        memo = head_memo(ctx, codes[i]) - 1
+        place, size = np.int64(memos[memo * HEAD_STRIDE + 1]), np.int64(memos[memo * HEAD_STRIDE + 2])
+        if memos[memo * HEAD_STRIDE] == BASE_DENSE:
+            for j in range(n_words):
+                mask[j] |= rows[place * n_words + j]
+        elif size:
+            for j in range(place, place + size):
+                token = np.int64(tokens[j])
+                mask[token >> 5] |= np.uint32(1) << np.uint32(token & 31)
+        if stacks[i] >= 0 and memos[memo * HEAD_STRIDE + 4]:
+            n = close_heads(ctx, top, add_below(ctx, top, top, stacks[i]))
+            top, n_work = push_exits(ctx, memo, top, n, False, n_work)
+    n = top
+    for i in range(first, last):
+        if together[i - first]:
+            n = add_head(ctx, top, n, codes[i], stacks[i])
+    if n > top:
+        n_work = push_work(ctx, 0, top, n, n_work)
+    return walk_items(ctx, n_work, mask, -1, ANY_VISITS)
+
+
+@njit(cache=True, nogil=True)
+def walk_apart(ctx, n_heads, mask):  # type: ignore[no-untyped-def]
+    """As `walk`, from what is kept of each head by itself; the mask may hold other legal tokens before.
+
+    Returns as `walk`, or NEED_HEADS: REQUESTS are codes of heads whose walks are to be kept.
+    """
+    counts, codes, stacks = _i64(ctx, COUNTS), _i64(ctx, HEAD_CODE), _i64(ctx, HEAD_STACK)
+    counts[1] = 0
+    begin_walk(ctx)
+    n_heads = np.int64(n_heads)
+    request_nearest(ctx, n_heads)
+    if counts[1]:
+        return NEED_BUILD
+    result = list_long_heads(ctx, n_heads, mask)
+    if result != OK:
+        return result
+    n_begun = 0
+    for i in range(n_heads):
+        if head_memo(ctx, codes[i]) <= PLAIN_BASE:
+            own = np.zeros(ctx[N_WORDS], np.uint32) if n_begun else mask  # what is put right must be its own
+            codes[n_heads], stacks[n_heads] = plain_code(ctx, codes[i]), stacks[i]
+            walk_kept(ctx, n_heads, n_heads + 1, own)
+            codes[n_heads], stacks[n_heads] = codes[i], stacks[i]
+            before = counts[4]
+            correct_words(ctx, n_heads, own)
+            if counts[4] != before:
+                counts[LOST] = 1
+            for j in range(ctx[N_WORDS] if n_begun else 0):
+                mask[j] |= own[j]
+            n_begun += 1
+    if counts[2]:
+        return NEED_ROOM
+    n = n_heads
+    for i in range(n_heads):
+        if head_memo(ctx, codes[i]) > PLAIN_BASE and codes[i] != ACCEPT:
+            n = add_head(ctx, n_heads, n, codes[i], stacks[i])
+    return walk_kept(ctx, n_heads, n, mask)
 
 
 @njit(cache=True, nogil=True)

@@ -7,7 +7,7 @@ others when a text comes there.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -17,12 +17,11 @@ import numpy.typing as npt
 from . import kernels as k
 from .byte_masks import bytes_of
 from .derivatives import heads
-from .exclusions import Exclusion, exclusion_of, find_words
+from .exclusions import Exclusion, exclusion_of
 from .expressions import EPSILON, K_BOTH, Expr, alt, both_unchecked, byte_set, neg, seq
 
 if TYPE_CHECKING:
     from .automaton import Automaton
-    from .engine import Engine
 
 MAX_AT_ONCE = 4_000  # bytes of words whose states are made at once; a state takes 1 kB
 
@@ -32,7 +31,7 @@ class Less:
     """A frame in which words have begun. `start`: the frame at its beginning; `whole`: as it goes on.
 
     left: which of the words go on behind `depth` bytes; is_word: one of them is complete, the frame may not end here.
-    code: of `whole`; found: the result of `ends`.
+    code: of `whole`.
     """
 
     start: Exclusion
@@ -41,7 +40,6 @@ class Less:
     left: tuple[int, ...]
     is_word: bool = False
     code: int = k.DEAD
-    found: list[npt.NDArray[np.int32]] = field(default_factory=list)
 
     @property
     def exclusion(self) -> Exclusion:
@@ -54,11 +52,10 @@ class Less:
         left = [seq(*map(byte_set, word)) for word in self.exclusion.words]
         return both_unchecked(self.whole, neg(alt(*left, *([EPSILON] if self.is_word else []))))
 
-    def ends(self, engine: Engine) -> npt.NDArray[np.int32]:
-        """The nodes of the vocabulary's trie where one of the words that are left ends: int32[n]."""
-        if not self.found:
-            self.found.append(find_words(engine, 0, self.start, self.left, self.depth))
-        return self.found[0]
+
+def is_begun(known: dict[int, Less], code: int) -> bool:
+    """Whether a head is a name in which a keyword has begun: it is walked as the plain name, and put right."""
+    return code in known and not known[code].start.ends_frame
 
 
 def less_of(expr: Expr) -> Less | None:
@@ -114,7 +111,12 @@ class _Made:
             return code
         state = self.automaton.reserve_states(1)
         made = self.automaton.less_at[state] = Less(less.start, after, depth, left, is_word, code)
-        self.automaton.tables.state_nullable.array[state] = bool(after.memo_nullable) and not is_word
+        tables = self.automaton.tables
+        tables.state_nullable.array[state] = bool(after.memo_nullable) and not is_word
+        self.automaton.clamped_states[state] = state
+        if not less.start.ends_frame:
+            tables.state_head.array[state] = k.PLAIN_BASE - self.automaton.clamp(code)
+            tables.state_flags.array[state] = k.FLAG_WORD if is_word else 0
         self.new.append((state, made))
         return state
 

@@ -67,9 +67,3 @@ class RowTable:
         fresh = RowTable(sizes)
         k.take_over_rows(self.kept, fresh.kept, 0)
         return fresh
-
-    def found_depths(self, n_heads: int) -> tuple[int, ...] | None:
-        """How many cells of each head's stack the row depends on that was found last (None: all)."""
-        at = int(self.kept[k.FOUND_PATTERN]) + 2 + n_heads
-        depths: list[int] = self.patterns[at : at + n_heads].tolist()
-        return None if depths and depths[0] < 0 else tuple(depths)

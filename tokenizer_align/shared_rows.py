@@ -100,13 +100,6 @@ class SharedRows:
         number = self._find(heads)
         return None if number < 0 else self._rows[number]
 
-    def look(self, heads: Heads) -> tuple[Mask, Depths | None] | None:
-        """The same for heads that are not tracked, and how many cells of each head's stack it depends on (None:
-        all)."""
-        number = self._find(heads)
-        row = None if number < 0 else self._rows[number]
-        return None if row is None else (row, self._table.found_depths(len(heads)))
-
     def _find(self, heads: Heads) -> int:
         """The number of the row; below 0: there is none."""
         engine = self._engine
@@ -174,13 +167,3 @@ class SharedRows:
         self._tracked[heads] = row
         self._engine.count_kept(row.nbytes + ENTRY_BYTES)
         return row
-
-    def depths_of(self, heads: Heads, deepest: int) -> Depths:
-        """How many cells of each stack were read: cells stand above those below them."""
-        parents, found = self._engine.tables.cell_parents, []
-        for _, stack in heads:
-            n = 0
-            while stack >= deepest:
-                stack, n = parents[stack], n + 1
-            found.append(n)
-        return tuple(found)

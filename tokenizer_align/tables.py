@@ -18,6 +18,7 @@ JOIN_SLOTS = 1 << 14  # unions of stacks that are remembered
 JOIN_ROOM = 1 << 18  # four entries a level of a union
 PREPARED_FRAMES = 3  # of a stack, which are built before a walk begins: in one go, not one by one
 SHAPE_LIMIT = 1_500  # nodes that a state may visit in the trie by shape; beyond, it has a memo
+HEAD_VISITS = 32  # nodes; what a head reads by itself is kept where its walk visits more
 LARGE = 1 << 16  # entries; up to here arrays double
 
 
@@ -86,7 +87,7 @@ class Tables:
         self.version = 0  # counts the times that an array moved
         self.leaving: list[Any] = []  # arrays whose addresses are being replaced: an interrupt must not free them
         self.ctx: npt.NDArray[np.int64] = np.zeros(k.N_SLOTS, dtype=np.int64)
-        self.ctx[k.N_WORDS] = n_words
+        self.ctx[k.N_WORDS], self.ctx[k.HEAD_VISITS] = n_words, HEAD_VISITS
         self.ctx[k.PREPARED_FRAMES] = PREPARED_FRAMES
         # Room that is not written to takes no memory, and moving an array costs 2 µs for each kB of it.
         pool = lambda slot, dtype, capacity, width=1, fill=0: Pool(self, slot, dtype, capacity, width, fill)  # noqa: E731
@@ -106,9 +107,10 @@ class Tables:
         self.state_reach = pool(k.STATE_REACH, np.int32, 8192)
         self.state_clamp = pool(k.STATE_CLAMP, np.int32, 8192)
         self.state_live = pool(k.STATE_LIVE, np.uint64, 8192, 4)
+        self.state_head = pool(k.STATE_HEAD, np.int32, 8192)
         self._state_pools = (
             *(self.state_kind, self.state_row, self.state_nullable, self.state_flags),
-            *(self.state_self, self.state_reach, self.state_clamp, self.state_live),
+            *(self.state_self, self.state_reach, self.state_clamp, self.state_live, self.state_head),
         )
         self.rows = pool(k.ROWS, np.int32, 2048, 256)
         self.seqs = pool(k.SEQS, np.int32, 16384)
@@ -125,6 +127,8 @@ class Tables:
         self.key_rests = pool(k.KEY_RESTS, np.int32, 4096)
         self.memos = pool(k.MEMO_TABLE, np.int32, 64, k.MEMO_STRIDE)
         self.memo_pushes = pool(k.MEMO_PUSHES, np.int32, 64, 2)
+        self.head_memos = pool(k.HEAD_MEMOS, np.int32, 64, k.HEAD_STRIDE)
+        self.head_exits = pool(k.HEAD_EXITS, np.int32, 8192)
         self.base_rows = pool(k.BASE_ROWS, np.uint32, 32, n_words)
         self.base_lists = pool(k.BASE_LISTS, np.int32, 32768)
         self.counts = pool(k.COUNTS, np.int64, k.N_COUNTS)
@@ -262,7 +266,8 @@ class Tables:
         """New tables that take over the first so many entries of each trie pool, and nothing else."""
         fresh = Tables(self.n_words)
         fresh.version = self.version + 1
-        fresh.ctx[k.MEMO_MIN_NODES] = self.ctx[k.MEMO_MIN_NODES]
+        for slot in (k.MEMO_MIN_NODES, k.HEAD_VISITS):
+            fresh.ctx[slot] = self.ctx[slot]
         for pool, old, n in zip(fresh.trie_pools(), self.trie_pools(), n_trie, strict=True):
             pool.array, pool.n = old.array, n
             pool.publish()

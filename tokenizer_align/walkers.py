@@ -25,7 +25,7 @@ OWN_SLOTS = (
     *(k.COUNTS, k.HEAD_CODE, k.HEAD_STACK, k.HEAD_CAPACITY, k.WORK, k.WORK_CAPACITY, k.REQUESTS, k.REQUEST_CAPACITY),
     *(k.JOIN_KEYS, k.JOIN_VALUES, k.JOIN_WORK, k.JOIN_MASK, k.JOIN_CAPACITY),
     *(k.OWN_STATE, k.OWN_PARENT, k.OWN_TABLE, k.OWN_PLACES, k.OWN_TABLE_MASK, k.OWN_CAPACITY),
-    *(k.WAIT_ITEMS, k.WAIT_CAPACITY),
+    *(k.WAIT_ITEMS, k.WAIT_CAPACITY, k.EXITS, k.EXIT_CAPACITY),
 )
 
 
@@ -65,6 +65,7 @@ class Walker:
         self.capacity = capacity
         self.counts = _apart(k.N_COUNTS)
         self.requests = np.zeros(256, np.int64)
+        self.exits = np.zeros(capacity, np.int32)
         self._codes, self._stacks = np.zeros(capacity, np.int64), np.zeros(capacity, np.int64)
         self._arrays: dict[int, Array] = {
             k.COUNTS: self.counts,
@@ -75,6 +76,7 @@ class Walker:
             k.JOIN_KEYS: np.full(JOIN_SLOTS, -1, np.int64),
             k.JOIN_VALUES: np.zeros(JOIN_SLOTS, np.int64),
             k.JOIN_WORK: np.zeros(JOIN_ROOM, np.int64),
+            k.EXITS: self.exits,
             k.OWN_STATE: np.zeros(capacity, np.int32),
             k.OWN_PARENT: np.zeros(capacity, np.int32),
             k.OWN_PLACES: np.zeros(capacity, np.int32),
@@ -86,7 +88,7 @@ class Walker:
         own |= {k.HEAD_CAPACITY: capacity, k.WORK_CAPACITY: 3 * capacity, k.REQUEST_CAPACITY: 256}
         own |= {k.WAIT_CAPACITY: 4 * capacity}
         own |= {k.JOIN_MASK: JOIN_SLOTS - 1, k.JOIN_CAPACITY: JOIN_ROOM}
-        own |= {k.OWN_CAPACITY: capacity, k.OWN_TABLE_MASK: 4 * capacity - 1}
+        own |= {k.OWN_CAPACITY: capacity, k.OWN_TABLE_MASK: 4 * capacity - 1, k.EXIT_CAPACITY: capacity}
         self._own_slots = np.array(list(own), np.intp)
         self._own_values = np.array(list(own.values()), np.int64)
         self._seen = None

@@ -13,6 +13,7 @@ import time
 
 import numpy as np
 
+from . import kernels as k
 from .canonical.choose_law import survival_for
 from .canonical.laws import AlignedCompiled, CanonicalCompiled
 from .canonical.rules import TokenizationRules
@@ -79,6 +80,7 @@ def _tiny_engine() -> Engine:
     tokens = [*(bytes([b]) for b in range(256)), b"ab", b'a"', None]
     engine = Engine(Vocabulary.from_bytes(tokens, (258,), rules=rules), memo_min_nodes=2, wide_bytes=4)
     engine.token_ends.min_tokens = 1
+    engine.tables.ctx[k.HEAD_VISITS] = 0
     return engine
 
 

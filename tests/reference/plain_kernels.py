@@ -197,23 +197,31 @@ def walk(tables: Tables, heads: Heads, mask: npt.NDArray[np.uint32]) -> None:
             child = int(tables.trie_end.array[child])
 
 
-def correct_words(tables: Tables, heads: Heads, stack: int, nodes: list[int], mask: npt.NDArray[np.uint32]) -> None:
-    """Read again the tokens below these nodes that go on with a byte that is read below the stack."""
-    below = live_bytes(tables, close_heads(tables, [(k.EPSILON_STATE, stack)]))
-    for last in nodes:
-        node, here = 0, list(heads)
-        while node != last:
-            node = next(child for child in children(tables, node) if child <= last < tables.trie_end.array[child])
-            here = step(tables, here, int(tables.trie_byte.array[node]))
-        work = [(c, step(tables, here, int(tables.trie_byte.array[c]))) for c in children(tables, last)]
-        work = [(child, after) for child, after in work if below >> int(tables.trie_byte.array[child]) & 1]
-        while work:
-            node, after = work.pop()
-            start, end = tables.trie_token_start.array[node : node + 2].tolist()
-            for token in tables.trie_token_ids.array[start:end].tolist():
-                mask[token >> 5] &= ~np.uint32(1 << (token & 31))
-                mask[token >> 5] |= np.uint32(bool(after) << (token & 31))
-            work += [(c, step(tables, after, int(tables.trie_byte.array[c]))) for c in children(tables, node)]
+def walk_head(tables: Tables, code: int, mask: npt.NDArray[np.uint32]) -> list[int]:
+    """The same for a head over a state that reads nothing; returns the nodes where that is open and tokens go on."""
+    heads, exits = [(code, push(tables, k.BELOW_STATE, -1))], []
+    walk(tables, heads, mask)
+    work = [(0, heads)]
+    while work:
+        node, here = work.pop()
+        is_whole = any(0 < one < k.LIT_BASE and _keeps_going(tables, node, one) for one, _ in here)
+        if any(one == k.BELOW_STATE for one, _ in here) and not is_whole:
+            exits.append(node)
+        if not is_whole:
+            below = [(c, step(tables, here, int(tables.trie_byte.array[c]))) for c in children(tables, node)]
+            work += [(c, after) for c, after in below if after and children(tables, c)]
+    return sorted(exits)
+
+
+def _keeps_going(tables: Tables, node: int, state: int) -> bool:
+    """Whether a state stays as it is behind every byte below a node."""
+    if tables.state_kind.array[state] != k.ROW:
+        return False
+    last = int(tables.trie_end.array[node])
+    bytes_below = {int(byte) for byte in tables.trie_byte.array[node + 1 : last]}
+    own = int.from_bytes(tables.state_self.row(state).tobytes(), "little")
+    high = int(tables.trie_height.array[node]) <= int(tables.state_reach.array[state])
+    return high and all(own >> byte & 1 for byte in bytes_below)
 
 
 def live_bytes(tables: Tables, heads: Heads) -> int:

@@ -1,4 +1,4 @@
-"""Masks put together of those of single heads are the masks of all heads together."""
+"""Masks put together of what single heads read are the masks of all heads together."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 import domino_py as domino
 from tests.reference.drawn_walks import assert_masks_are_what_can_be_read
 from tests.reference.languages import DrawnVocabulary, is_settled, structured, vocabularies
-from tokenizer_align import head_rows
+from tokenizer_align import head_memos
+from tokenizer_align import kernels as k
 from tokenizer_align.compiled import Compiled
-from tokenizer_align.engine import Engine
+from tokenizer_align.engine import SHAPE_MIN_NODES, Engine
 from tokenizer_align.errors import EmptyLanguage
 from tokenizer_align.expressions import Expr
 from tokenizer_align.vocabulary import Vocabulary
@@ -20,6 +21,8 @@ GRAMMARS = {
     "sums in brackets": 'start: start ("+" | "-") term | term\nterm: /[0-9]+/ | "(" start ")" | NAME ("(" start ")")?\n'
     r"NAME: /(?!(?:ab|b)\b)[a-z]+/",
     "ambiguous": 'start: start start | "a" start? "b" | "a"',
+    "names beside names": 'start: (LONG | SHORT ":") ("," start)*\n'
+    r"LONG: /(?!(?:ab|abb|b)\b)[a-z]+/" + "\n" + r"SHORT: /(?!(?:a|bab)\b)[ab]{1,9}/",
     "lists in lists": 'start: "(" (item ("," item)*)? ")"\nitem: start | /[a-z]+/ | /[ab]*[0-9]?/',
 }
 TOKENS = st.lists(st.text("ab+-(),01", min_size=1, max_size=4).map(str.encode), max_size=12)
@@ -27,34 +30,42 @@ TOKENS = st.lists(st.text("ab+-(),01", min_size=1, max_size=4).map(str.encode), 
 
 @pytest.fixture(autouse=True)
 def every_head_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
-    for limit in ("MIN_HEADS", "LONG_VISITS", "MIN_VISITS"):
-        monkeypatch.setattr(head_rows, limit, 1)
+    monkeypatch.setattr(head_memos, "MIN_HEADS", 1)
+
+
+def engine_for(vocabulary: Vocabulary, shape_min_nodes: int) -> Engine:
+    """An engine that keeps what every head reads, however short its walk is."""
+    engine = Engine(vocabulary, 1, wide_bytes=1, shape_min_nodes=shape_min_nodes, cache=None)
+    engine.tables.ctx[k.HEAD_VISITS] = 0
+    return engine
 
 
 @pytest.mark.parametrize("text", GRAMMARS.values(), ids=GRAMMARS.keys())
 def test_masks_of_grammars_are_exact(text: str) -> None:
     expr = domino.grammar(text, syntax="lark").expression
-    n_found = []
+    n_kept = []
 
     @settings(max_examples=25, deadline=None)
-    @given(TOKENS, st.data())
-    def check(tokens: list[bytes], data: st.DataObject) -> None:
+    @given(TOKENS, st.sampled_from([0, SHAPE_MIN_NODES]), st.data())
+    def check(tokens: list[bytes], shape_min_nodes: int, data: st.DataObject) -> None:
         vocabulary = Vocabulary.from_bytes([*(bytes([byte]) for byte in range(256)), *tokens], ())
-        compiled = Compiled(expr, vocabulary, engine=Engine(vocabulary, 1, wide_bytes=1))
+        compiled = Compiled(expr, vocabulary, engine=engine_for(vocabulary, shape_min_nodes))
         for _ in range(3):
             assert_masks_are_what_can_be_read(compiled, expr, data, 4)
-        n_found.append(compiled.engine.head_rows.n_found)
+        n_kept.append(compiled.engine.tables.head_memos.n)
 
     check()
-    assert sum(n_found) > 0
+    assert sum(n_kept) > 0
 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(structured, vocabularies(), st.data())
-def test_masks_of_drawn_constraints_are_exact(expr: Expr, drawn: DrawnVocabulary, data: st.DataObject) -> None:
+@given(structured, vocabularies(), st.sampled_from([0, SHAPE_MIN_NODES]), st.data())
+def test_masks_of_drawn_constraints_are_exact(
+    expr: Expr, drawn: DrawnVocabulary, shape_min_nodes: int, data: st.DataObject
+) -> None:
     vocabulary = Vocabulary.from_bytes(drawn.token_bytes, drawn.eos_token_ids)
     assume(vocabulary.is_atomic)
-    engine = Engine(vocabulary, 1, wide_bytes=1)
+    engine = engine_for(vocabulary, shape_min_nodes)
     assume(is_settled(engine.project(expr)))
     try:
         compiled = Compiled(expr, vocabulary, engine=engine)
