@@ -70,6 +70,8 @@ def _checked_name(name: Any) -> str:
 
 def _from_function(function: Callable[..., Any]) -> Tool:
     name = _checked_name(getattr(function, "__name__", None))
+    if next(iter(inspect.signature(function).parameters), "") == "self" and not inspect.ismethod(function):
+        raise InvalidOption("tools", f"{function.__qualname__} is not bound to an object; pass the object's method.")
     schema = _described(_inlined(type_schema(function)[1]), inspect.getdoc(function) or "")
     return _tool(name, _summary(inspect.getdoc(function) or ""), schema, of_type(function), function)
 
@@ -79,19 +81,28 @@ def _from_definition(given: Mapping[str, Any]) -> Tool:
     if not isinstance(inner, Mapping) or given.get("type", "function") != "function":
         raise InvalidOption("tools", f"this is no definition of a function: {str(dict(given))[:80]}")
     name = _checked_name(inner.get("name"))
-    parameters = inner.get("parameters") or {"type": "object", "properties": {}}
+    parameters = inner.get("parameters")
+    parameters = {"type": "object", "properties": {}} if parameters is None or parameters == {} else parameters
     if not isinstance(parameters, Mapping):
         raise InvalidOption("tools", f"the parameters of {name!r} are no JSON Schema: {parameters!r}")
-    return _tool(
-        name, str(inner.get("description", "")), dict(parameters), json_schema(_closed(dict(parameters))), None
-    )
+    arguments = json_schema(_closed(_of_an_object(name, dict(parameters))))
+    return _tool(name, str(inner.get("description", "")), dict(parameters), arguments, None)
+
+
+def _of_an_object(name: str, schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema as one of objects, which arguments are. Raises InvalidOption where none belongs to it."""
+    types = schema.get("type", "object")
+    if types != "object" and not (isinstance(types, list) and "object" in types):
+        raise InvalidOption("tools", f"the parameters of {name!r} are of type {types!r}; arguments are an object.")
+    if "$ref" in schema:  # beside which older drafts read nothing
+        schema = {**schema, "allOf": [{"$ref": schema["$ref"]}, *schema.get("allOf", ())]}
+        del schema["$ref"]
+    return {**schema, "type": "object"}
 
 
 def _closed(schema: dict[str, Any]) -> dict[str, Any]:
-    """The schema as one of an object with no other keys than are declared, unless it says otherwise itself."""
-    if not any(keyword in schema for keyword in _OPENS):
-        schema = {**schema, "additionalProperties": False}
-    return schema if "type" in schema or "$ref" in schema else {"type": "object", **schema}
+    """The schema with no other keys than are declared, unless it says otherwise itself."""
+    return schema if any(keyword in schema for keyword in _OPENS) else {**schema, "additionalProperties": False}
 
 
 def _tool(

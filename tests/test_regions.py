@@ -115,3 +115,24 @@ def test_what_is_worth_knowing_about_parts_is_said() -> None:
         domino.tools([{"name": "f", "parameters": TYPO}], format="llama3"),
     ):
         assert any("minlength" in str(problem) for problem in domino.check(constraint))
+
+
+def test_thousands_of_regions_are_read() -> None:
+    assert len(domino.after("T", domino.regex("a")).parse("Ta" * 2000)) == 2000
+
+
+@pytest.mark.parametrize(
+    ("constraint", "text", "n"),
+    [
+        (domino.after("T", domino.regex("[aT]*b?"), at_least=14), "Taa" * 14, 14),
+        (domino.after("T", domino.regex("a+(Ta+)?"), at_least=30, tail=False), "Ta" * 30, 30),
+        (domino.after("T", domino.regex("[ab]*"), tail=False), "Tababab" * 12 + "!", None),
+    ],
+)
+def test_no_place_of_an_ambiguous_text_is_split_twice(constraint: domino.Constraint, text: str, n: int | None) -> None:
+    """Regression: every combination of ends was tried."""
+    if n is None:
+        with pytest.raises(domino.ConstraintError):
+            constraint.parse(text)
+    else:
+        assert len(constraint.parse(text)) == n

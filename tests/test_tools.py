@@ -240,3 +240,45 @@ def test_generate_settles_the_format_and_gives_calls() -> None:
     assert result.prompt_n_tokens > len(encode_chat(tiny_tokenizer(), chat))  # the tools are shown
     compiled = domino.compile(constraint, tokenizer)
     assert compiled.matcher().shortest_completion().startswith(b"<tool_call>")
+
+
+@pytest.mark.parametrize("choice", ["required", "auto", "f", {"type": "function", "function": {"name": "f"}}])
+def test_a_trigger_inside_an_argument_hides_no_call(choice: Any) -> None:
+    """Regression: the call was looked for behind it."""
+    tool = {"name": "f", "parameters": {"type": "object", "properties": {"q": {"type": "string"}}}}
+    constraint = domino.tools([tool], format="llama3", tool_choice=choice)
+    for trigger in ("", "<|python_tag|>"):
+        (call,) = constraint.parse(trigger + '{"name": "f", "parameters": {"q": "<|python_tag|>"}}')
+        assert call.arguments == {"q": "<|python_tag|>"}
+
+
+def test_a_tool_called_like_a_choice_is_chosen_as_a_function() -> None:
+    tool, call = {"name": "none"}, '<tool_call>\n{"name": "none", "arguments": {}}\n</tool_call>'
+    assert not domino.tools([tool], format="hermes", tool_choice="none").matches(call)
+    by_name = domino.tools([tool], format="hermes", tool_choice={"type": "function", "function": {"name": "none"}})
+    assert by_name.matches(call) and not by_name.matches("no call")
+
+
+@pytest.mark.parametrize("parameters", [{"type": "string"}, {"type": ["array", "null"]}, ["a"], []])
+def test_arguments_are_an_object(parameters: Any) -> None:
+    with pytest.raises(domino.InvalidOption, match="the parameters of 'f'"):
+        domino.tools([{"name": "f", "parameters": parameters}])
+
+
+def test_parameters_by_reference_are_those_of_an_object() -> None:
+    parameters = {"$ref": "#/$defs/a", "$defs": {"a": {"properties": {"q": {"type": "integer"}}}}}
+    constraint = domino.tools([{"name": "f", "parameters": parameters}], format="llama3", tool_choice="required")
+    assert constraint.matches('{"name": "f", "parameters": {"q": 1}}')
+    assert not constraint.matches('{"name": "f", "parameters": 1}')
+
+
+def test_a_method_without_its_object_is_refused() -> None:
+    class Shop:
+        def price(self, item: str) -> float:
+            return 1.0
+
+    with pytest.raises(domino.InvalidOption, match="is not bound to an object"):
+        domino.tools([Shop.price])
+    assert domino.tools([Shop().price], format="llama3", tool_choice="price").matches(
+        '{"name": "price", "parameters": {"item": "a"}}'
+    )

@@ -127,32 +127,85 @@ def _make(bodies: dict[str, Expr], options: dict[str, Any], reading: Reading) ->
 
 def parse(constraint: Constraint, text: str) -> list[Region]:
     """The regions of a legal text, in order. Raises ConstraintError where the text is not legal."""
-    bodies = dict(constraint.source)
-    options = dict(constraint.options)
-    found = _regions(text, 0, bodies, options, options["at_least"], options["at_most"])
+    found = _Splitter(constraint, text).regions()
     if found is None:
         raise ConstraintError("the text does not consist of free text and regions")
     return found
 
 
-def _regions(
-    text: str, at: int, bodies: dict[str, Constraint], options: dict[str, Any], lo: int, hi: int | None
-) -> list[Region] | None:
-    """The regions of the text from `at` on, each as long as the rest allows; None where it is not legal."""
-    ends = [(text.find(trigger, at), trigger) for trigger in bodies]
-    places = [(place + len(trigger), -len(trigger), trigger) for place, trigger in ends if place >= 0]
-    if not places:
-        may_end = lo <= 0 and (options["tail"] or at == 0 or at == len(text))
-        return [] if may_end else None
-    if hi == 0:
+@dataclass(slots=True)
+class _Place:
+    """A place behind free text and regions: how many more regions must and may come; its first trigger, and where the
+    text behind it may end, longest last."""
+
+    at: int
+    lo: int
+    hi: int | None
+    trigger: str
+    start: int
+    ends: list[int]
+
+
+class _Splitter:
+    """Splits a text into its regions, each as long as the rest allows. No place is looked at twice."""
+
+    def __init__(self, constraint: Constraint, text: str) -> None:
+        self._bodies, self._options, self._text = dict(constraint.source), dict(constraint.options), text
+        self._ends: dict[tuple[str, int], list[int]] = {}
+        self._triggers: dict[int, tuple[int, str] | None] = {}
+
+    def regions(self) -> list[Region] | None:
+        """The regions; None where the text is not legal."""
+        hopeless: set[tuple[int, int, int | None]] = set()
+        lo, hi = self._options["at_least"], self._options["at_most"]
+        if self._may_end(0, lo):
+            return []
+        path = [place for place in [self._place(0, lo, hi)] if place is not None]
+        while path:
+            here = path[-1]
+            if not here.ends:
+                hopeless.add((here.at, here.lo, here.hi))
+                path.pop()
+                if path:
+                    path[-1].ends.pop()
+                continue
+            at, lo, hi = here.ends[-1], max(here.lo - 1, 0), None if here.hi is None else here.hi - 1
+            if self._may_end(at, lo):
+                return [self._region(place) for place in path]
+            then = None if (at, lo, hi) in hopeless else self._place(at, lo, hi)
+            if then is None:
+                hopeless.add((at, lo, hi))
+                here.ends.pop()
+            else:
+                path.append(then)
         return None
-    start, _, trigger = min(places)
-    for end in reversed(complete_ends(bodies[trigger], text, start)):
-        rest = _regions(text, end, bodies, options, lo - 1, None if hi is None else hi - 1)
-        if rest is not None:
-            inside = text[start:end]
-            return [Region(trigger, inside, bodies[trigger].parse(inside), start), *rest]
-    return None
+
+    def _following(self, at: int) -> tuple[int, str] | None:
+        """Where the first trigger ends, and which it is."""
+        if at not in self._triggers:
+            found = [(self._text.find(trigger, at), trigger) for trigger in self._bodies]
+            places = [(place + len(trigger), -len(trigger), trigger) for place, trigger in found if place >= 0]
+            self._triggers[at] = (min(places)[0], min(places)[2]) if places else None
+        return self._triggers[at]
+
+    def _may_end(self, at: int, lo: int) -> bool:
+        """Whether the rest of the text may be free."""
+        is_place = self._options["tail"] or at in (0, len(self._text))
+        return lo <= 0 and is_place and self._following(at) is None
+
+    def _place(self, at: int, lo: int, hi: int | None) -> _Place | None:
+        """The place, if a region may come and does."""
+        following = self._following(at)
+        if following is None or hi == 0:
+            return None
+        start, trigger = following
+        if (trigger, start) not in self._ends:
+            self._ends[trigger, start] = complete_ends(self._bodies[trigger], self._text, start)
+        return _Place(at, lo, hi, trigger, start, list(self._ends[trigger, start]))
+
+    def _region(self, place: _Place) -> Region:
+        inside = self._text[place.start : place.ends[-1]]
+        return Region(place.trigger, inside, self._bodies[place.trigger].parse(inside), place.start)
 
 
 def complete_ends(constraint: Constraint, text: str, start: int) -> list[int]:

@@ -6,7 +6,7 @@ Names are exact and arguments follow each tool's signature or schema, so every c
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any
 
@@ -27,7 +27,7 @@ CHOICES = ("auto", "required", "none")
 def tools(
     given: Iterable[Any],
     *,
-    tool_choice: str = "auto",
+    tool_choice: str | Mapping[str, Any] = "auto",
     parallel: bool | int = False,
     format: str = "auto",
     tokenizer: Any = None,
@@ -35,8 +35,9 @@ def tools(
     """Texts that call the given tools: Python functions, or definitions as OpenAI's API has them.
 
     tool_choice: "auto" (free text, calls, or text and then calls), "required" (calls), "none" (free text), or the name
-    of the one tool to call. parallel: whether several calls may come at once, or how many at most. format: "hermes",
-    "llama3", "mistral", "mistral-args", or "auto": found from the `tokenizer`, which `generate` and `compile` know.
+    of the one tool to call, also as `{"type": "function", "function": {"name": …}}`. parallel: whether several calls
+    may come at once, or how many at most. format: "hermes", "llama3", "mistral", "mistral-args", or "auto": found from
+    the `tokenizer`, which `generate` and `compile` know.
     `parse` gives a list of `ToolCall`, empty for a text without calls. Raises InvalidOption.
 
         constraint = domino.tools([get_weather], tool_choice="required", format="hermes")
@@ -50,8 +51,13 @@ def tools(
     twice = next((name for name in names if names.count(name) > 1), None)
     if not read or twice is not None:
         raise InvalidOption("tools", "there is no tool." if not read else f"two tools are called {twice!r}.")
-    if tool_choice not in (*CHOICES, *names):
-        raise InvalidOption(str(tool_choice), f"tool_choice={tool_choice!r}.", (*CHOICES, *names))
+    only = _named(tool_choice)
+    if only is None and tool_choice in names and tool_choice not in CHOICES:
+        only = str(tool_choice)
+    if only not in (None, *names) or (only is None and tool_choice not in CHOICES):
+        known = (*CHOICES, *names)
+        shown = ", ".join(map(repr, known))
+        raise InvalidOption(str(only or tool_choice), f"tool_choice={tool_choice!r} is none of {shown}.", known)
     if not isinstance(parallel, int) or parallel < 0:
         raise InvalidOption("parallel", f"parallel={parallel!r} is neither True, False nor a number of calls.")
     if format not in ("auto", *FORMATS):
@@ -60,7 +66,19 @@ def tools(
         from domino_py.chat import find_tool_format
 
         format = find_tool_format(tokenizer)
-    return Constraint("tools", read, (("format", format), ("parallel", parallel), ("tool_choice", tool_choice)))
+    choice = ("function", only) if only is not None else tool_choice
+    return Constraint("tools", read, (("format", format), ("parallel", parallel), ("tool_choice", choice)))
+
+
+def _named(tool_choice: Any) -> str | None:
+    """The tool that is chosen as OpenAI's API has it; None for a choice that is a text. Raises InvalidOption."""
+    if not isinstance(tool_choice, Mapping):
+        return None
+    inner = tool_choice.get("function", tool_choice)
+    name = inner.get("name") if isinstance(inner, Mapping) else None
+    if not isinstance(name, str):
+        raise InvalidOption("tool_choice", f"tool_choice={dict(tool_choice)!r} names no function.")
+    return name
 
 
 def in_format(constraint: Constraint, name: str) -> Constraint:
@@ -84,7 +102,7 @@ def offered(constraint: Constraint) -> tuple[Tool, ...]:
     choice = constraint.option("tool_choice")
     if choice == "none":
         return ()
-    return tuple(tool for tool in constraint.source if choice in ("auto", "required", tool.name))
+    return tuple(tool for tool in constraint.source if choice in ("auto", "required", ("function", tool.name)))
 
 
 def build(constraint: Constraint) -> tuple[Expr, tuple[Problem, ...]]:
@@ -116,11 +134,12 @@ def _make_auto(written: ToolFormat, bodies: list[tuple[str, Expr]], most: int | 
 def parse(constraint: Constraint, text: str) -> list[ToolCall]:
     """The calls in a legal text, in order. Raises ConstraintError where their arguments do not read."""
     chosen, written = {tool.name: tool for tool in offered(constraint)}, format_of(constraint)
-    at = text.find(written.trigger)
-    if not chosen or (at < 0 and (written.is_required or not written.begins_call(text))):
+    begins = not written.is_required and written.begins_call(text)  # a trigger behind that stands in an argument
+    at = 0 if begins else text.find(written.trigger)
+    if not chosen or at < 0:
         return []
     found: list[ToolCall] = []
-    for name, arguments in written.read(text[max(at, 0) :]):
+    for name, arguments in written.read(text[at:]):
         tool = chosen.get(name)
         if tool is None:
             raise ConstraintError(f"a call of {name!r}, which is not among the tools {sorted(chosen)}")
