@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import domino_py as domino
 from tests.reference.drawn_walks import assert_masks_are_what_can_be_read
-from tests.reference.languages import DrawnVocabulary, is_settled, structured, vocabularies
+from tests.reference.languages import DrawnVocabulary, is_settled, objects, regular, structured, vocabularies
 from tokenizer_align import head_memos
 from tokenizer_align import kernels as k
 from tokenizer_align.compiled import Compiled
@@ -59,7 +59,7 @@ def test_masks_of_grammars_are_exact(text: str) -> None:
 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(structured, vocabularies(), st.sampled_from([0, SHAPE_MIN_NODES]), st.data())
+@given(st.one_of(structured, objects(regular)), vocabularies(), st.sampled_from([0, SHAPE_MIN_NODES]), st.data())
 def test_masks_of_drawn_constraints_are_exact(
     expr: Expr, drawn: DrawnVocabulary, shape_min_nodes: int, data: st.DataObject
 ) -> None:
@@ -80,3 +80,26 @@ def test_masks_of_drawn_constraints_are_exact(
             if not going_on:
                 break
             matcher.advance(data.draw(st.sampled_from(going_on)))
+
+
+def test_masks_where_keys_may_come_are_exact() -> None:
+    """What a walk by itself sets for undeclared keys is put right at its end, which a short look does not reach."""
+    member = {"type": "object", "properties": {"ab": {"type": "integer"}, "b": {"enum": ["a", "ab"]}}}
+    expr = domino.json_schema({"anyOf": [member, {"type": "array", "items": member}, {"enum": ["b", 1]}]}).expression
+
+    @settings(max_examples=25, deadline=None)
+    @given(st.lists(st.text('{}[]"ab:,1 ', min_size=1, max_size=5).map(str.encode), max_size=30), st.data())
+    def check(tokens: list[bytes], data: st.DataObject) -> None:
+        vocabulary = Vocabulary.from_bytes([*(bytes([byte]) for byte in range(256)), *tokens], ())
+        compiled = Compiled(expr, vocabulary, engine=engine_for(vocabulary, SHAPE_MIN_NODES))
+        for _ in range(3):
+            matcher = compiled.matcher()
+            for token in (*b'{"ab', None, None, None):
+                here = matcher.configuration
+                assert (compiled.engine.walked(here.heads) == compiled.mask(here)).all()
+                legal = compiled.ids(matcher.mask())
+                if not legal:
+                    break
+                matcher.advance(data.draw(st.sampled_from(legal)) if token is None else token)
+
+    check()

@@ -32,9 +32,7 @@ class HeadMemos:
     def suits(self, heads: Heads) -> bool:
         """Whether a mask of closed heads is put together."""
         automaton = self._engine.automaton
-        if automaton.anchors or automaton.objects.situations:
-            return False
-        return len(heads) >= MIN_HEADS or bool(automaton.less_at)
+        return not automaton.anchors and (len(heads) >= MIN_HEADS or bool(automaton.less_at))
 
     def mask(self, heads: Heads) -> tuple[Mask, Reads]:
         """The mask of closed heads, not kept and without end-of-sequence, and what was read of the stacks."""
@@ -58,9 +56,6 @@ class HeadMemos:
             for code in wanted if result == k.NEED_HEADS else ():
                 self._keep(code)
             mask.fill(0)
-            if not self.suits(heads):  # keys were built: what walks of them set is put right later
-                engine.rows.give_back(mask)
-                return engine.walk_heads(heads)[:2]
 
     def _keep(self, code: int) -> None:
         """Walk a head by itself, and keep what it reads."""

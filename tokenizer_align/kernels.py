@@ -1938,23 +1938,25 @@ def plain_code(ctx, code):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def list_long_heads(ctx, n_heads, mask):  # type: ignore[no-untyped-def]
-    """Walk heads that were not walked yet by themselves, to see which take long: those are asked for. What they read is
-    set in the mask. Returns OK, NEED_BUILD, NEED_ROOM or NEED_HEADS."""
+def list_long_heads(ctx, n_heads):  # type: ignore[no-untyped-def]
+    """Walk heads that were not walked yet by themselves, to see which take long: those are asked for. Returns OK,
+    NEED_BUILD, NEED_ROOM or NEED_HEADS."""
     counts, codes, known, n_long = _i64(ctx, COUNTS), _i64(ctx, HEAD_CODE), _i32(ctx, STATE_HEAD), 0
-    long_heads = np.empty(n_heads, np.int64)
+    long_heads, unused = np.empty(n_heads, np.int64), np.empty(0, np.uint32)
     for i in range(n_heads):
         code = plain_code(ctx, codes[i])
         if head_memo(ctx, code) != 0:
             continue
-        result = walk_alone(ctx, code, n_heads, mask, ctx[HEAD_VISITS])
+        if not len(unused):  # such a walk may end before what it set is put right
+            unused = np.empty(ctx[N_WORDS], np.uint32)
+        result = walk_alone(ctx, code, n_heads, unused, ctx[HEAD_VISITS])
         counts[N_EXITS] = -1
         if result == NEED_ROOM:
             return result
         if result == LONG:
             long_heads[n_long] = code
             n_long += 1
-        elif result == OK:
+        elif result != NEED_BUILD:  # short, or EMPTY
             known[code] = NO_HEAD_MEMO
     if counts[WAITING] or counts[LOST]:
         return NEED_BUILD
@@ -2012,7 +2014,7 @@ def push_exits(ctx, memo, begin, end, by_shape, n_work):  # type: ignore[no-unty
 
 @njit(cache=True, nogil=True)
 def walk_kept(ctx, first, last, mask):  # type: ignore[no-untyped-def]
-    """Walk the heads first..last-1, the last ones of the pool, from what is kept of each by itself. Returns as `walk`.
+    """Walk the heads first..last-1, the last ones of the pool, from what is kept of each. Returns as `walk_on`.
 
     Others are walked together, as is a head that may end within a stretch with which what lies below goes on.
     """
@@ -2060,9 +2062,9 @@ def walk_kept(ctx, first, last, mask):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def walk_apart(ctx, n_heads, mask):  # type: ignore[no-untyped-def]
-    """As `walk`, from what is kept of each head by itself; the mask may hold other legal tokens before.
+    """As `walk_on`, from what is kept of each head by itself.
 
-    Returns as `walk`, or NEED_HEADS: REQUESTS are codes of heads whose walks are to be kept.
+    Returns as `walk_on`, or NEED_HEADS: REQUESTS are codes of heads whose walks are to be kept.
     """
     counts, codes, stacks = _i64(ctx, COUNTS), _i64(ctx, HEAD_CODE), _i64(ctx, HEAD_STACK)
     counts[1] = 0
@@ -2071,7 +2073,7 @@ def walk_apart(ctx, n_heads, mask):  # type: ignore[no-untyped-def]
     request_nearest(ctx, n_heads)
     if counts[1]:
         return NEED_BUILD
-    result = list_long_heads(ctx, n_heads, mask)
+    result = list_long_heads(ctx, n_heads)
     if result != OK:
         return result
     n_begun = 0
