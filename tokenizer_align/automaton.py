@@ -256,7 +256,9 @@ class Automaton:
 
     def is_live(self, expr: Expr) -> bool:
         """Whether a frame can be completed; counts that cannot run out do not matter for that."""
-        return expr is not EMPTY if expr.plain else is_known_live(clamp_counts(expr, self.longest_token))
+        if expr.plain:
+            return expr is not EMPTY
+        return bool(expr.memo_nullable or expr.memo_live or is_known_live(clamp_counts(expr, self.longest_token)))
 
     def _note_count(self, state: int, expr: Expr) -> bool:
         """Which state has the same mask, and how many bytes of a counted set may follow. Whether it is another one."""

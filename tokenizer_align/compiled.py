@@ -102,7 +102,7 @@ class Compiled:
         found = self.kept.find(heads)
         if found is None:
             found = Configuration(self, heads, before, token_id)
-            self.kept.touch(found)
+            self.kept.enter(heads, found)
         return found
 
     def mask(self, here: Configuration) -> Mask:

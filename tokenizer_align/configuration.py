@@ -112,6 +112,11 @@ class Kept:
                 self.touch(found)
         return found
 
+    def enter(self, heads: Heads, here: Configuration) -> None:
+        """Keep a configuration with heads of which none is kept."""
+        self._young[heads] = here
+        self._engine.count_kept(CONFIGURATION_BYTES)
+
     def touch(self, here: Configuration) -> bool:
         """Make a configuration young; False where another one with the same heads is kept in its stead."""
         heads = here.heads

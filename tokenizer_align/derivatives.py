@@ -215,6 +215,11 @@ def is_known_live(node: Expr) -> bool:
     return bool(node.memo_live)
 
 
+def _is_seen_live(node: Expr) -> bool:
+    """Whether a node is known to hold a string, without looking further."""
+    return bool(node.memo_nullable or node.memo_live or (node.plain and node is not EMPTY))
+
+
 def _search(start: Expr, undecided: Container[Expr] = ()) -> None:
     """The nearest first, by a lower bound of what is to come; where none accepts, all that was visited is dead.
 
@@ -225,13 +230,16 @@ def _search(start: Expr, undecided: Container[Expr] = ()) -> None:
     stops_at, is_sure = time.thread_time() + MAX_SEARCH_S, True
     while work:
         _, _, node = heappop(work)
-        if node.memo_nullable or node.memo_live or (node.plain and node is not EMPTY):
+        following = heads(node)
+        live = node if _is_seen_live(node) else next((after for _, after in following if _is_seen_live(after)), None)
+        if live is not None:
+            live.memo_live = True
             step: Expr | None = node
             while step is not None:
                 step.memo_live = True
                 step = parents[step]
             return
-        for _, after in heads(node):
+        for _, after in following:
             if after not in parents and after.memo_live is not False:
                 parents[after] = node
                 if after in undecided:

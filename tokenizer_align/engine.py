@@ -79,8 +79,6 @@ class Engine(PlainTokens):
         self.tables = Tables(self.n_words)
         self.walkers = Walkers(self.lock)
         self.end_ids = np.array(vocabulary.eos_token_ids, np.int32)
-        self._end_bits: Mask = np.zeros(self.n_words, np.uint32)
-        k.set_ids(self.end_ids, self._end_bits)
         self.tables.ctx[k.MEMO_MIN_NODES] = memo_min_nodes
         self.longest_token = max((len(data) for data in vocabulary.token_bytes if data), default=1)
         self.token_arrays = {}
@@ -137,7 +135,14 @@ class Engine(PlainTokens):
         with self.lock:
             if isinstance(heads, Tracked):
                 return self.unique.run(heads, text.tobytes())
-            after = self.run_plain(heads, text)
+            self.load(heads)
+            result, n = k.run_bytes(self.tables.ctx, len(heads), text)
+            if result == k.OK:  # as `run_plain`
+                self.counters.runs += 1
+                after = self.unload(n)
+            else:
+                self._again(result)
+                after = self.run_plain(heads, text)
             if self.automaton.anchors and self.tables.counts.array[k.ANCHORS_PUSHED]:
                 return self.unique.run(heads, text.tobytes())
             return after
@@ -176,16 +181,17 @@ class Engine(PlainTokens):
 
     def row(self, heads: Heads) -> Mask:
         """The mask of clamped heads as it is kept, end-of-sequence included where the text is complete."""
+        rows = self.rows
         with self.lock:
-            row = self.rows.find(heads)
+            row = rows.find(heads)
         if row is not None:
             return row
         by_heads = not isinstance(heads, Tracked) and self.head_memos.suits(heads)
         row, reads = self.head_memos.mask(heads) if by_heads else self._mask(heads)
         if (k.ACCEPT, -1) in heads:
-            row |= self._end_bits
+            k.set_ids(self.end_ids, row)  # writing all words would take as long as some walks
         with self.lock:
-            return self.rows.keep(heads, row, reads)
+            return rows.keep(heads, row, reads)
 
     def mask(self, heads: Heads) -> Mask:
         """A new row with the bits of all tokens that the heads can read whole (uint32[n_words])."""

@@ -45,7 +45,7 @@ def lengths(node: Expr) -> Lengths:
     work = [node] if node.memo_lengths is None else []
     while work:  # parts first, and not by recursion: a bound of a thousand digits is a thousand nodes deep
         here = work[-1]
-        parts = seq_parts(here) if here.kind == K_SEQ else () if here.kind == K_NEG else here.args
+        parts = () if here.kind == K_NEG else here.args
         waiting = [part for part in parts if part.memo_lengths is None]
         work += waiting
         if not waiting:
@@ -95,7 +95,7 @@ def _lengths(node: Expr) -> Lengths:
         n_leads = _n_leads(node.data)
         return (len(node.data), len(node.data), n_leads, n_leads)
     if kind == K_SEQ:
-        return _sum([lengths(part) for part in seq_parts(node)])
+        return _sum(lengths(node.args[0]), lengths(node.args[1]))
     if kind == K_REPEAT:
         return _repeated(lengths(node.args[0]), *node.data)
     if kind == K_ALT:
@@ -120,11 +120,12 @@ def _is_empty(found: Lengths) -> bool:
     return (found[1] is not None and found[0] > found[1]) or (found[3] is not None and found[2] > found[3])
 
 
-def _sum(parts: list[Lengths]) -> Lengths:
-    lows = (sum(part[0] for part in parts), sum(part[2] for part in parts))
-    bytes_hi = None if any(part[1] is None for part in parts) else sum(part[1] or 0 for part in parts)
-    leads_hi = None if any(part[3] is None for part in parts) else sum(part[3] or 0 for part in parts)
-    return _NOTHING if any(map(_is_empty, parts)) else (lows[0], bytes_hi, lows[1], leads_hi)
+def _sum(one: Lengths, other: Lengths) -> Lengths:
+    if _is_empty(one) or _is_empty(other):
+        return _NOTHING
+    bytes_hi = None if one[1] is None or other[1] is None else one[1] + other[1]
+    leads_hi = None if one[3] is None or other[3] is None else one[3] + other[3]
+    return (one[0] + other[0], bytes_hi, one[2] + other[2], leads_hi)
 
 
 def _repeated(item: Lengths, lo: int, hi: int | None) -> Lengths:
