@@ -40,7 +40,7 @@ class Profile:
         self._ends_between = tail_counts == -2
         self.in_tail = np.flatnonzero(tail_counts >= 0).astype(np.int32)
         self._tail_counts = tail_counts[self.in_tail]
-        self._exits: list[tuple[int, int]] = [(node, n) for node, n in exits.T.tolist()]
+        self._exit_nodes, self._exit_counts = exits
         self._all = np.zeros(n_words, np.uint32)
         k.set_ids(self._ids, self._all)
 
@@ -71,9 +71,13 @@ class Profile:
 
     def exits(self, count: Count) -> tuple[int, ...]:
         """The trie nodes where the frame may end under this count."""
-        return tuple(node for node, n in self._exits if count.lo <= n and (count.hi is None or n <= count.hi))
+        fits = self._exit_counts >= count.lo
+        if count.hi is not None:
+            fits &= self._exit_counts <= count.hi
+        return tuple(self._exit_nodes[fits].tolist())
 
     def n_bytes(self) -> int:
         """Bytes that are kept, about."""
-        arrays = (self._stay, self._ends_between, self._ids, self._counts, self.in_tail, self._tail_counts, self._all)
+        counts = (self._stay, self._ends_between, self._counts, self.in_tail, self._tail_counts)
+        arrays = (*counts, self._ids, self._all, self._exit_nodes, self._exit_counts)
         return sum(array.nbytes for array in arrays)
