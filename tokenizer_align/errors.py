@@ -61,6 +61,17 @@ class Problem:
         return f"{text}{shown}\n    {self.hint}" if shown else f"{text}. {self.hint}"
 
 
+def _counted(problems: Sequence[Problem]) -> str:
+    """How many errors there are; warnings beside them have a number of their own."""
+    n_errors = sum(problem.severity == "error" for problem in problems)
+    counts = [(n_errors, "problem"), (len(problems) - n_errors, "warning")]
+    return " and ".join(f"{n} {word}{'s' if n != 1 else ''}" for n, word in counts if n or word == "problem")
+
+
+def _listed(problems: Sequence[Problem]) -> str:
+    return "\n".join(f"  - {'' if p.severity == 'error' else f'{p.severity}: '}{p}" for p in problems)
+
+
 class UnsupportedSchema(ConstraintError):
     """A schema holds something that cannot be enforced in full, or is not a valid schema; all reasons at once."""
 
@@ -88,8 +99,7 @@ class GrammarError(ConstraintError):
 
     def __init__(self, notation: str, problems: Sequence[Problem]) -> None:
         self.notation, self.problems = notation, tuple(problems)
-        count = f"{len(self.problems)} problem" + ("s" if len(self.problems) != 1 else "")
-        super().__init__(f"{count} in this {notation} grammar.\n" + "\n".join(f"  - {p}" for p in self.problems))
+        super().__init__(f"{_counted(self.problems)} in this {notation} grammar.\n" + _listed(self.problems))
 
 
 class TemplateError(ConstraintError):
@@ -97,8 +107,7 @@ class TemplateError(ConstraintError):
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         self.problems = tuple(problems)
-        count = f"{len(self.problems)} problem" + ("s" if len(self.problems) != 1 else "")
-        super().__init__(f"{count} in this template.\n" + "\n".join(f"  - {p}" for p in self.problems))
+        super().__init__(f"{_counted(self.problems)} in this template.\n" + _listed(self.problems))
 
 
 class EmptyLanguage(ConstraintError):

@@ -24,6 +24,7 @@ def check(
     regex: Annotated[str | None, typer.Option(help="Check this pattern instead.")] = None,
     grammar: opt.GrammarFile = None,
     syntax: opt.Syntax = None,
+    start: opt.Start = None,
     template: opt.Template = None,
     hole: opt.Hole = None,
     text: Annotated[str | None, typer.Option(help="Also say whether this text is legal.")] = None,
@@ -42,6 +43,7 @@ def check(
     import domino_py as domino
     from domino_py.arguments import as_constraint
     from domino_py.cli.loading import load_grammar, load_schema, load_template
+    from domino_py.constraints.quiet import unlogged
 
     if [schema, regex, grammar, template].count(None) != 3:
         raise domino.InvalidOption("schema", "give either a schema (or type), --regex, --grammar or --template.")
@@ -49,13 +51,14 @@ def check(
     wanted: Any = None
     wrong_pattern = ""
     try:
-        if grammar is not None:
-            wanted = load_grammar(grammar, syntax)
-        elif template is not None:
-            wanted = load_template(template, hole or [])
-        else:
-            wanted = domino.regex(regex) if regex is not None else load_schema(schema or "")
-        problems = domino.check(wanted)
+        with unlogged():
+            if grammar is not None:
+                wanted = load_grammar(grammar, syntax, start)
+            elif template is not None:
+                wanted = load_template(template, hole or [])
+            else:
+                wanted = domino.regex(regex) if regex is not None else load_schema(schema or "")
+            problems = domino.check(wanted)
     except (domino.GrammarError, domino.TemplateError) as error:
         problems = list(error.problems)
     except domino.RegexError as error:

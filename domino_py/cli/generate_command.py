@@ -24,6 +24,7 @@ def generate(
     schema: opt.Schema = None,
     grammar: opt.GrammarFile = None,
     syntax: opt.Syntax = None,
+    start: opt.Start = None,
     template: opt.Template = None,
     hole: opt.Hole = None,
     tools: opt.Tools = None,
@@ -49,7 +50,7 @@ def generate(
     import domino_py as domino
     from domino_py.cli.loading import load_model, load_tools
 
-    constraint = constraint_of(regex, choice, json, schema, grammar, syntax, template, hole, tools)
+    constraint = constraint_of(regex, choice, json, schema, grammar, syntax, template, hole, tools, start)
     if tools is not None:
         constraint = load_tools(tools, tool_choice, tool_format)
     settings = opt.sampling_options(sample, temperature, top_p, top_k, seed)
@@ -80,6 +81,7 @@ def constraint_of(
     template: str | None = None,
     holes: list[str] | None = None,
     tools: str | None = None,
+    start: str | None = None,
 ) -> Any:
     """The constraint that the options name, but for tools. Raises InvalidOption for more than one of them."""
     import domino_py as domino
@@ -97,7 +99,7 @@ def constraint_of(
     if json:
         return domino.json()
     if grammar is not None:
-        return load_grammar(grammar, syntax)
+        return load_grammar(grammar, syntax, start)
     if template is not None:
         return load_template(template, holes or [])
     if holes:

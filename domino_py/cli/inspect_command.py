@@ -17,6 +17,7 @@ def inspect(
     json: Annotated[bool, typer.Option("--json", help="Or any JSON value.")] = False,
     grammar: opt.GrammarFile = None,
     syntax: opt.Syntax = None,
+    start: opt.Start = None,
     template: opt.Template = None,
     hole: opt.Hole = None,
     after: Annotated[str, typer.Option(help="The text so far.")] = "",
@@ -30,7 +31,7 @@ def inspect(
     from domino_py.cli.generate_command import constraint_of
     from domino_py.cli.loading import load_model
 
-    wanted: Any = constraint_of(regex, choice, json, schema, grammar, syntax, template, hole)
+    wanted: Any = constraint_of(regex, choice, json, schema, grammar, syntax, template, hole, start=start)
     if wanted is None:
         raise domino.InvalidOption(
             "schema", "give a schema (or type), --regex, --choice, --json, --grammar or --template."

@@ -67,11 +67,11 @@ def load_schema(name: str) -> Any:
     return found
 
 
-def load_grammar(name: str, syntax: str | None) -> Any:
+def load_grammar(name: str, syntax: str | None, start: str | None = None) -> Any:
     """The constraint of a grammar file. Raises InvalidOption where it cannot be read, and GrammarError."""
     from domino_py.constraints.grammar import grammar
 
-    return grammar(Path(name), syntax=syntax)  # type: ignore[arg-type]  # checked there
+    return grammar(Path(name), syntax=syntax, start=start)  # type: ignore[arg-type]  # checked there
 
 
 def load_template(name: str, holes: list[str]) -> Any:

@@ -54,6 +54,9 @@ ToolFormat = Annotated[
     str, typer.Option(help="With --tools: hermes, llama3, mistral or mistral-args; auto finds it from the tokenizer.")
 ]
 Syntax = Annotated[str | None, typer.Option(help="With --grammar: gbnf, lark or ebnf.")]
+Start = Annotated[
+    str | None, typer.Option(help="With --grammar: the rule where texts begin.", metavar="RULE", show_default=False)
+]
 
 
 def sampling_options(

@@ -10,11 +10,12 @@ from .base import Constraint
 from .findings import KINDS as COMBINED
 from .findings import check_combined
 from .grammar import check_grammar
+from .quiet import unlogged
 from .schema import check_options, checked_shape, make_compiler, read_document
 from .schema_compile import SchemaCompiler
 from .schema_dialect import strict_problems
 from .schema_limits import time_limit
-from .schema_lint import findings, unlogged
+from .schema_lint import findings
 from .schema_source import canonical_source
 from .schema_support import find_support
 
@@ -36,7 +37,8 @@ def check(subject: Any) -> list[Problem]:
         if constraint.kind in ("json_schema", "type"):
             problems = _check_schema(constraint)
         elif constraint.kind == "grammar":
-            problems = list(check_grammar(constraint))
+            with unlogged():
+                problems = list(check_grammar(constraint))
         elif constraint.kind in COMBINED:
             problems = check_combined(constraint)
         else:

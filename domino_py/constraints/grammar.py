@@ -13,13 +13,14 @@ from tokenizer_align.errors import GrammarError, InvalidOption, Problem
 from tokenizer_align.expressions import Expr
 
 from .base import Constraint
-from .grammar_compile import GrammarCompiler
+from .grammar_compile import GrammarCompiler, wrong_differences
 from .grammar_ebnf import parse_ebnf
 from .grammar_findings import find_problems
 from .grammar_gbnf import parse_gbnf
 from .grammar_lark import parse_lark
 from .grammar_model import Grammar
 from .grammar_source import MAX_PROBLEMS, GrammarProblem, Source, refuse_surrogates
+from .quiet import is_quiet
 
 logger = logging.getLogger(__name__)
 
@@ -60,7 +61,7 @@ def grammar(text: str | Path, *, syntax: Syntax | None = None, start: str | None
 
 def _read(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8-sig")
     except OSError as error:
         where = "" if path.is_absolute() else f" A relative path is looked for from {Path.cwd()}."
         raise InvalidOption("text", f"no grammar can be read from {path}: {error.strerror or error}.{where}") from error
@@ -71,14 +72,16 @@ def _read(path: Path) -> str:
 def _syntax_of(path: Path) -> Syntax:
     found: dict[str, Syntax] = {".gbnf": "gbnf", ".lark": "lark", ".ebnf": "ebnf"}
     if path.suffix.lower() not in found:
-        raise InvalidOption("syntax", f"{path.name} does not say its syntax: use one of {', '.join(SYNTAXES)}.")
+        if path.is_dir():
+            raise InvalidOption("text", f"no grammar can be read from {path}: it is a directory.")
+        raise InvalidOption("syntax", f"{path} does not say its syntax: use one of {', '.join(SYNTAXES)}.")
     return found[path.suffix.lower()]
 
 
 def read_grammar(constraint: Constraint) -> Grammar:
-    """The rules of a `grammar` constraint. Raises GrammarError for what cannot be read."""
+    """The rules of a `grammar` constraint, and what was found while they were read."""
     syntax, start = constraint.option("syntax"), constraint.option("start")
-    source = Source(constraint.source, NAMES[syntax])
+    source = Source(constraint.source.removeprefix("\ufeff"), NAMES[syntax])  # a byte order mark says nothing
     refuse_surrogates(source)
     if syntax == "gbnf":
         return parse_gbnf(source, start or "root")
@@ -90,18 +93,25 @@ def read_grammar(constraint: Constraint) -> Grammar:
 def build(constraint: Constraint) -> tuple[Expr, tuple[Problem, ...]]:
     """The expression of a `grammar` constraint."""
     read = read_grammar(constraint)
-    problems = find_problems(read)
-    errors = [problem for problem in problems if problem.severity == "error"]
-    if errors:
+    problems = [problem for problem in _all_problems(read) if problem.severity != "note"]
+    if any(problem.severity == "error" for problem in problems):
         raise GrammarError(read.source.notation, problems[:MAX_PROBLEMS])
-    for problem in problems:
+    for problem in () if is_quiet() else problems:
         logger.warning("%s", problem)
     return GrammarCompiler(read).expression(), ()
 
 
+def _all_problems(read: Grammar) -> list[GrammarProblem]:
+    """What is wrong with a grammar; where it cannot be compiled, also with its differences (EBNF's `-`)."""
+    problems = find_problems(read)
+    if any(problem.severity == "error" for problem in problems):
+        problems += wrong_differences(read)
+    return sorted(dict.fromkeys(problems), key=lambda problem: (problem.line, problem.column))
+
+
 def check_grammar(constraint: Constraint) -> list[GrammarProblem]:
-    """Everything there is to say about a `grammar` constraint. Raises GrammarError for what cannot be read."""
-    problems = find_problems(read_grammar(constraint))
+    """Everything there is to say about a `grammar` constraint."""
+    problems = _all_problems(read_grammar(constraint))
     if not any(problem.severity == "error" for problem in problems):
         constraint.validate()
     return problems

@@ -7,6 +7,7 @@ without a stack; a large or often used part gets a frame of its own, which all i
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import suppress
 
 from tokenizer_align.errors import GrammarError
 from tokenizer_align.expressions import (
@@ -28,11 +29,25 @@ from tokenizer_align.expressions import (
     star,
 )
 
-from .grammar_findings import reachable
+from .grammar_findings import holding_text, reachable
 from .grammar_graph import components
 from .grammar_left import LeftRecursion
 from .grammar_linear import size, solve_linear
-from .grammar_model import Choice, Grammar, Leaf, Named, Part, Repeated, RuleDef, Sequence, Without, references
+from .grammar_model import (
+    UNREAD,
+    Choice,
+    Grammar,
+    Leaf,
+    Named,
+    Part,
+    Repeated,
+    RuleDef,
+    Sequence,
+    Without,
+    children,
+    references,
+)
+from .grammar_source import MAX_PROBLEMS, GrammarProblem
 
 WIDE_BYTES = 24  # a part that reads so many bytes at once has memos worth sharing
 MAX_INLINE = 2_000  # nodes of a part that is put in where it is used more than once
@@ -51,9 +66,10 @@ class GrammarCompiler:
         self._sizes: dict[Expr, int] = {}
         self._wide: dict[Expr, bool] = {}
         self._gap = EPSILON
+        self.problems: list[GrammarProblem] = []  # of differences
 
     def expression(self) -> Expr:
-        """The language of the start rule. Raises GrammarError where '-' is used on what is not regular."""
+        """The language of the start rule. Raises GrammarError for each '-' that is used on what is not regular."""
         graph = {name: [r.name for r in rule.references] for name, rule in self.rules.items()}
         order = components(graph)
         for component in order:
@@ -65,6 +81,8 @@ class GrammarCompiler:
         for component in order:
             if component[0] not in self._values:
                 self._add(component, graph)
+        if self.problems:
+            raise GrammarError(self.grammar.source.notation, self.problems[:MAX_PROBLEMS])
         return seq(self._gap, self._values[self.grammar.start])
 
     def _add(self, component: list[str], graph: dict[str, list[str]]) -> None:
@@ -126,22 +144,43 @@ class GrammarCompiler:
         if isinstance(part, Repeated):
             return repeat(self._expr(part.part, rule), part.lo, part.hi)
         assert isinstance(part, Without)
-        left, right = self._regular_expr(part.part, part), self._regular_expr(part.other, part)
-        found = minus(left, right)
+        recursive = {name.name: None for name in references(part) if name.name not in self._regular}
+        if recursive:
+            names = " and ".join(map(repr, recursive))
+            what = f"'-' is for regular parts only, but {names} {'are' if len(recursive) > 1 else 'is'} recursive"
+            self.problems.append(self.grammar.source.problem(part.offset, what))
+            return UNREAD
+        found = minus(self._regular_expr(part.part), self._regular_expr(part.other))
         if found is EMPTY:
-            raise self._refused(part, "nothing is left when this is taken away")
+            self.problems.append(self.grammar.source.problem(part.offset, "nothing is left when this is taken away"))
+            return UNREAD
         return found
 
-    def _regular_expr(self, part: Part, where: Without) -> Expr:
-        """The expression of a part without any calls. Raises GrammarError where it is not regular."""
-        for name in references(part):
-            if name.name not in self._regular:
-                raise self._refused(where, f"'-' is for regular parts only, but {name.name!r} is recursive")
-        values, self._values = self._values, dict(self._regular)
+    def _regular_expr(self, part: Part) -> Expr:
+        """The expression of a regular part without any calls."""
+        values, self._values = self._values, self._regular
         try:
             return self._expr(part, None)
         finally:
             self._values = values
 
-    def _refused(self, part: Without, message: str) -> GrammarError:
-        return GrammarError(self.grammar.source.notation, [self.grammar.source.problem(part.offset, message)])
+
+def wrong_differences(grammar: Grammar) -> list[GrammarProblem]:
+    """The '-' on what is recursive in a grammar with other problems; rules that these concern are taken as texts."""
+    unread = {*grammar.broken} | {r.name for rule in grammar.rules.values() for r in rule.references}
+    rules = {name: rule for name, rule in grammar.rules.items() if name not in grammar.broken}
+    if not any(_holds_difference(rule.body) for rule in rules.values()):
+        return []
+    good = holding_text(rules, unread - rules.keys())
+    for name in good | unread | {grammar.start}:
+        if name not in rules or name not in good:
+            rules[name] = RuleDef(name, Leaf(UNREAD), 0)
+    several = Choice(tuple(Named(name) for name in rules))
+    compiler = GrammarCompiler(Grammar(grammar.source, {**rules, "": RuleDef("", several, 0)}, ""))
+    with suppress(GrammarError):
+        compiler.expression()
+    return [problem for problem in compiler.problems if "regular parts" in problem.message]
+
+
+def _holds_difference(part: Part) -> bool:
+    return isinstance(part, Without) or any(map(_holds_difference, children(part)))

@@ -27,29 +27,29 @@ _ISO_SIGN = re.compile(r"(?:[^'\":=]|'[^']*'|\"[^\"]*\")*?(::=|=)")
 
 
 def parse_ebnf(source: Source, start: str | None = None) -> Grammar:
-    """The grammar in an EBNF text. Raises GrammarError with all problems."""
+    """The grammar in an EBNF text. Its problems come with it."""
     text = re.sub(r"/\*.*?\*/|\(\*.*?\*\)", "", source.text, flags=re.S)
     sign = _ISO_SIGN.match(text)
     reader: _Reader = _IsoReader(source) if sign is not None and sign.group(1) == "=" else _W3cReader(source)
     reader.read_rules()
-    reader.check()
-    return Grammar(source, reader.rules, start or next(iter(reader.rules), "start"))
+    start = start or next(iter(reader.rules), "start")
+    return Grammar(source, reader.rules, start, (), tuple(reader.problems), frozenset(reader.broken))
 
 
 class _Reader(Reader, ABC):
     """What both styles share."""
 
     name: re.Pattern[str]
-    rule_line: re.Pattern[str]
     sign: str
 
     def read_rules(self) -> None:
         self.skip()
         while not self.is_at_end:
+            begin = self.at
             try:
                 self._rule()
             except Failure as failure:
-                self.recover(failure, self.rule_line)
+                self.recover(failure, begin)
                 self.skip()
 
     def _rule(self) -> None:
@@ -103,6 +103,7 @@ class _Reader(Reader, ABC):
 class _W3cReader(_Reader):
     blanks = re.compile(r"(?:\s|/\*.*?\*/)*", re.S)
     name, rule_line, sign = _W3C_NAME, _W3C_RULE_LINE, "::="
+    definition = re.compile(r"([^\W\d][\w.-]*)\s*::=")
 
     def _end_rule(self) -> None:
         self.take(";")
@@ -156,7 +157,7 @@ class _W3cReader(_Reader):
                 high = self._class_character(begin)
                 if high < low:
                     self.note("this range ends before it begins", low_at)
-            ranges.append((low, high))
+            ranges.append((low, max(low, high)))
         self.at += 1
         self.skip()
         return Leaf(utf8.code_points(utf8.complement(ranges) if is_negated else ranges), begin)
@@ -175,6 +176,7 @@ class _W3cReader(_Reader):
 class _IsoReader(_Reader):
     blanks = re.compile(r"(?:\s|\(\*.*?\*\))*", re.S)
     name, rule_line, sign = _ISO_NAME, _ISO_RULE_LINE, "="
+    definition = re.compile(r"([^\W\d]\w*(?:[ \t]+\w+)*)[ \t]*=")
 
     def _end_rule(self) -> None:
         if not self.take(";") and not self.take("."):

@@ -29,13 +29,16 @@ from .grammar_source import GrammarProblem
 
 
 def find_problems(grammar: Grammar) -> list[GrammarProblem]:
-    """Errors and warnings, in the order of the text."""
+    """Errors, warnings and notes, in the order of the text: those of reading it and those of the whole.
+
+    Where rules could not be read, nothing is said that depends on what stands in them.
+    """
     reached = reachable(grammar)
-    found = _undefined(grammar)
+    found = [*grammar.problems, *_undefined(grammar)]
     circular, wrong = _terminals(grammar)
-    found += wrong + _unproductive(grammar, reached, circular)
+    found += wrong + _unproductive(grammar, set(grammar.rules) if grammar.broken else reached, circular)
     for rule in grammar.rules.values():
-        if rule.name not in reached and grammar.start in grammar.rules:
+        if rule.name not in reached and grammar.start in grammar.rules and not grammar.broken:
             what = "imported" if rule.is_imported else "defined"
             message = f"{rule.name.split('{')[0]!r} is {what} but never used"
             found.append(grammar.source.problem(rule.offset, message, severity="warning"))
@@ -57,14 +60,15 @@ def reachable(grammar: Grammar) -> set[str]:
 def _undefined(grammar: Grammar) -> list[GrammarProblem]:
     found = []
     known = list(grammar.rules)
-    if grammar.start not in grammar.rules:
+    has_start = grammar.start in grammar.rules or grammar.start in grammar.broken
+    if not has_start and not (grammar.problems and not grammar.rules):
         near = difflib.get_close_matches(grammar.start, known, n=1)
         advice = f"Give start={(near or known)[0]!r}, or name a rule so." if known else "The grammar has no rules."
         found.append(grammar.source.problem(0, f"the start rule {grammar.start!r} is not defined", advice))
     ignored = (name for part in grammar.ignored for name in references(part))
     for used in (*(rule.references for rule in grammar.rules.values()), ignored):
         for reference in used:
-            if reference.name not in grammar.rules:
+            if reference.name not in grammar.rules and reference.name not in grammar.broken:
                 near = difflib.get_close_matches(reference.name, known, n=1)
                 hint = f"Did you mean {near[0]!r}?" if near else None
                 message = f"the rule {reference.name!r} is not defined"
@@ -97,12 +101,8 @@ def _unproductive(grammar: Grammar, reached: set[str], circular: set[str]) -> li
     """Rules that no text satisfies. What another problem speaks of (undefined rules, circular terminals) counts as
     fine, so that nothing is said twice."""
     rules = grammar.rules
-    good = circular | {name.name for rule in rules.values() for name in rule.references} - rules.keys()
-    while True:
-        more = {name for name in rules if name not in good and _holds_text(rules[name].body, good)}
-        if not more:
-            break
-        good |= more
+    known = circular | grammar.broken | {r.name for rule in rules.values() for r in rule.references} - rules.keys()
+    good = holding_text(rules, known)
     bad = [name for name in rules if name not in good and name in reached]
     graph = {name: {r.name for r in rules[name].references} - good for name in bad}
     found = []
@@ -111,6 +111,22 @@ def _unproductive(grammar: Grammar, reached: set[str], circular: set[str]) -> li
             if len(component) > 1 or name in graph[name] or _is_empty_itself(rules[name].body):
                 found.append(_why_unproductive(grammar, rules[name], component))
     return found
+
+
+def holding_text(rules: dict[str, RuleDef], known: set[str]) -> set[str]:
+    """The rules that some text satisfies, if those `known` do: a rule is looked at again when one it names is found."""
+    good = set(known)
+    users: dict[str, list[str]] = {}
+    for name, rule in rules.items():
+        for used in {reference.name for reference in rule.references}:
+            users.setdefault(used, []).append(name)
+    work = list(rules)[::-1]
+    while work:
+        name = work.pop()
+        if name not in good and _holds_text(rules[name].body, good):
+            good.add(name)
+            work += users.get(name, ())
+    return good
 
 
 def _why_unproductive(grammar: Grammar, rule: RuleDef, component: list[str]) -> GrammarProblem:

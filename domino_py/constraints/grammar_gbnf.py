@@ -9,15 +9,14 @@ from __future__ import annotations
 import re
 
 from tokenizer_align import utf8
-from tokenizer_align.expressions import EMPTY, lit
+from tokenizer_align.expressions import lit
 
-from .grammar_model import Choice, Grammar, Leaf, Named, Part, Repeated, RuleDef, Sequence
+from .grammar_model import UNREAD, Choice, Grammar, Leaf, Named, Part, Repeated, RuleDef, Sequence
 from .grammar_source import Failure, Reader, Source, code_point
 
 _NAME = re.compile(r"[A-Za-z0-9_-]+")
 _RULE = re.compile(r"[A-Za-z0-9_-]+[ \t]*::=")
 _NAME_OR_RULE = re.compile(r"([A-Za-z0-9_-]+)([ \t]*::=)?")
-_RULE_LINE = re.compile(r"(?m)^[ \t]*[A-Za-z0-9_-]+[ \t]*::=")
 _PLAIN_TEXT = re.compile(r'"([^"\\\n]*)"')  # without escapes
 _NUMBER = re.compile(r"[0-9]+")
 _DIGITS = {"x": 2, "u": 4, "U": 8}
@@ -27,23 +26,25 @@ _TOKEN_HINT = "Write the text that the token stands for."
 
 
 def parse_gbnf(source: Source, start: str = "root") -> Grammar:
-    """The grammar in a GBNF text. Raises GrammarError with all problems."""
+    """The grammar in a GBNF text. Its problems come with it."""
     reader = _GbnfReader(source)
     reader.read_rules()
-    reader.check()
-    return Grammar(source, reader.rules, start)
+    return Grammar(source, reader.rules, start, (), tuple(reader.problems), frozenset(reader.broken))
 
 
 class _GbnfReader(Reader):
     blanks = re.compile(r"(?:\s|#[^\n]*)*")
+    rule_line = re.compile(r"(?m)^[ \t]*[A-Za-z0-9_-]+[ \t]*::=")
+    definition = re.compile(r"([A-Za-z0-9_-]+)\s*::=")
 
     def read_rules(self) -> None:
         self.skip()
         while not self.is_at_end:
+            begin = self.at
             try:
                 self._rule()
             except Failure as failure:
-                self.recover(failure, _RULE_LINE)
+                self.recover(failure, begin)
                 self.skip()
 
     def _rule(self) -> None:
@@ -130,12 +131,12 @@ class _GbnfReader(Reader):
                 high = self._class_character(begin)
                 if high < low:
                     self.note("this range ends before it begins", low_at)
-            ranges.append((low, high))
+            ranges.append((low, max(low, high)))
         self.at += 1
         self.skip()
         if not ranges and not is_negated:
             self.note("this class has no characters", begin)
-            return Leaf(EMPTY, begin)
+            return Leaf(UNREAD, begin)
         return Leaf(utf8.code_points(utf8.complement(ranges) if is_negated else ranges), begin)
 
     def _class_character(self, begin: int) -> int:

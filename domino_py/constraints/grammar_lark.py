@@ -13,9 +13,10 @@ import re
 from tokenizer_align import utf8
 from tokenizer_align.errors import ConstraintError
 
-from .grammar_lark_terms import COMMON, REGEXP, STRING, common_terminal, regex_leaf, string_leaf, text_of
-from .grammar_model import Choice, Grammar, Leaf, Named, Part, Repeated, RuleDef, Sequence
-from .grammar_source import Failure, Reader, Source
+from .grammar_lark_regex import LONG_REGEXP, REGEXP, regex_leaf
+from .grammar_lark_terms import COMMON, STRING, common_terminal, string_leaf, text_of
+from .grammar_model import UNREAD, Choice, Grammar, Leaf, Named, Part, Repeated, RuleDef, Sequence
+from .grammar_source import Failure, Reader, Source, reasons
 from .grammar_templates import expand_templates
 
 _RULE = re.compile(r"(?:[?!]{0,2}_?[a-z][_a-z0-9]*|_?[A-Z][_A-Z0-9]*)(?:\{[^}\n]*\})?(?:\.-?\d+)?[ \t]*:")
@@ -29,16 +30,18 @@ _OPERATOR = re.compile(r"[+*]|\?(?![a-z])")
 
 
 def parse_lark(source: Source, start: str = "start") -> Grammar:
-    """The grammar in a Lark text. Raises GrammarError with all problems."""
+    """The grammar in a Lark text. Its problems come with it."""
     reader = _LarkReader(source)
     reader.read_statements()
-    expand_templates(source, reader.rules, reader.problems)
-    reader.check()
-    return Grammar(source, reader.rules, start, tuple(reader.ignored))
+    expand_templates(source, reader.rules, reader.problems, reader.broken)
+    ignored, problems = tuple(reader.ignored), tuple(reader.problems)
+    return Grammar(source, reader.rules, start, ignored, problems, frozenset(reader.broken))
 
 
 class _LarkReader(Reader):
-    blanks = re.compile(r"(?:\s|\\\n|//[^\n]*|#[^\n]*)*")
+    blanks = re.compile(r"(?:\s|\\[ ]*\r?\n|//[^\n]*|#[^\n]*)*")
+    rule_line = _STATEMENT
+    definition = re.compile(rf"(?:(?<=\n)|^)[ \t]*{_HEAD.pattern}(?=[^:\n]*:)")
 
     def __init__(self, source: Source) -> None:
         super().__init__(source)
@@ -47,12 +50,15 @@ class _LarkReader(Reader):
     def read_statements(self) -> None:
         self.skip()
         while not self.is_at_end:
+            begin = self.at
             try:
                 self._directive() if self.sees("%") else self._rule()
                 if not self.is_at_end and not self._is_at_statement():
                     self.fail(f"{self.shown()} cannot stand here", "A name, a text, a regex or a bracket was expected.")
             except Failure as failure:
-                self.recover(failure, _STATEMENT)
+                self.recover(failure, begin)
+                if self.text.startswith("%", begin):  # names that it would have brought in
+                    self.broken.update(_WORD.findall(self.text, begin, self.at))
                 self.skip()
 
     def _is_at_statement(self) -> bool:
@@ -117,9 +123,13 @@ class _LarkReader(Reader):
         alias = self._word() if self.take("->") else None
         for name in names:
             if name not in COMMON:
-                self.fail(f"common has no {name}", f"It has {', '.join(sorted(COMMON))}.", begin)
-            leaf = Leaf(common_terminal(name), begin)
-            self.define(RuleDef(alias or name, leaf, begin, is_terminal=True, is_imported=True), begin)
+                self.note(f"common has no {name}", begin, f"It has {', '.join(sorted(COMMON))}.")
+                self.broken.add(alias or name)
+                continue
+            rule = RuleDef(alias or name, Leaf(common_terminal(name), begin), begin, True, is_imported=True)
+            known = self.rules.get(rule.name)
+            if known is None or not known.is_imported or known.body != rule.body:
+                self.define(rule, begin)
 
     def _word(self) -> str:
         word = self.match(_WORD)
@@ -183,11 +193,11 @@ class _LarkReader(Reader):
         if self.sees('"'):
             return self._string(begin)
         if self.sees("/"):
-            found = self.match(REGEXP)
+            found = self.match(REGEXP) or self.match(LONG_REGEXP)
             if found is None:
-                self.fail("this regex is never closed")
+                self.fail("this regex is never closed", "It ends in its line, or, with the flag x, in a later one.")
             self.skip()
-            return regex_leaf(self.source, found)
+            return regex_leaf(self, found)
         if self.sees("%json"):
             return self._json(begin)
         name = self.match(_NAME)
@@ -231,9 +241,10 @@ class _LarkReader(Reader):
             schema, self.at = json.JSONDecoder().raw_decode(self.text, self.at)
         except ValueError as error:
             self.fail(f"%json needs a JSON Schema: {error}", offset=getattr(error, "pos", begin))
-        try:
-            expr = json_schema(schema).expression
-        except ConstraintError as error:
-            self.fail(f"this schema cannot be used: {error}".replace("\n", " "), offset=begin)
         self.skip()
-        return Leaf(expr, begin)
+        try:
+            return Leaf(json_schema(schema).expression, begin)
+        except ConstraintError as error:
+            for reason in reasons(error):
+                self.note(f"this schema cannot be used: {reason}", begin)
+            return Leaf(UNREAD, begin)

@@ -1,7 +1,7 @@
-r"""Lark's texts and regexes, and the terminals of its `common` library.
+r"""Lark's texts, and the terminals of its `common` library.
 
 A text in quotes knows the escapes \n \t \r \f \" \\ \x.. \u.... \U........; a backslash before anything else stands for
-itself, as in Lark. A regex is Python's. The common terminals are Lark's as a reader of its library would take them: a
+itself, as in Lark. The common terminals are Lark's as a reader of its library would take them: a
 string ends at its first unescaped quote, a comment at its first end sign.
 """
 
@@ -11,7 +11,6 @@ import re
 from functools import lru_cache
 from typing import Final
 
-from tokenizer_align.errors import RegexError
 from tokenizer_align.expressions import Expr
 
 from .grammar_model import Leaf
@@ -19,7 +18,6 @@ from .grammar_source import Failure, Source, code_point
 from .regex import compile_pattern
 
 STRING: Final = re.compile(r'"((?:\\.|[^"\\\n])*)"(i?)')
-REGEXP: Final = re.compile(r"/(?!/)((?:\\.|[^/\\\n])*)/([imslux]*)")
 _ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(.))", re.S)
 _SIMPLE = {"n": "\n", "t": "\t", "r": "\r", "f": "\f", '"': '"', "\\": "\\"}
 
@@ -34,10 +32,13 @@ COMMON: Final = {
     "INT": _INT,
     "SIGNED_INT": _SIGN + _INT,
     "DECIMAL": _DECIMAL,
+    "_EXP": "[eE][+-]?[0-9]+",
     "FLOAT": _FLOAT,
     "SIGNED_FLOAT": _SIGN + _FLOAT,
     "NUMBER": f"(?:{_FLOAT}|{_INT})",
     "SIGNED_NUMBER": f"{_SIGN}(?:{_FLOAT}|{_INT})",
+    "_STRING_INNER": r"[^\n]*",
+    "_STRING_ESC_INNER": r"(?:[^\n]*[^\\\n])?(?:\\\\)*",
     "ESCAPED_STRING": r'"(?:[^"\\\n]|\\[^\n])*"',
     "LCASE_LETTER": "[a-z]",
     "UCASE_LETTER": "[A-Z]",
@@ -84,16 +85,3 @@ def string_leaf(source: Source, found: re.Match[str]) -> Leaf:
     """The leaf of a match of STRING."""
     text = text_of(source, found.group(1), found.start(1))
     return Leaf(compile_pattern(re.escape(text), flags=re.I if found.group(2) else 0).lower(), found.start())
-
-
-def regex_leaf(source: Source, found: re.Match[str]) -> Leaf:
-    """The leaf of a match of REGEXP. Raises Failure at the place inside the pattern that is wrong."""
-    flags = 0
-    for letter in found.group(2):
-        if letter == "l":
-            raise Failure(source.problem(found.start(2), "the flag 'l' depends on the machine and is not supported"))
-        flags |= {"i": re.I, "m": re.M, "s": re.S, "u": 0, "x": re.X}[letter]
-    try:
-        return Leaf(compile_pattern(found.group(1), flags=int(flags)).lower(), found.start())
-    except RegexError as error:
-        raise Failure(source.problem(found.start(1) + error.position, error.message, error.hint)) from None

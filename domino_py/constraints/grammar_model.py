@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
-from tokenizer_align.expressions import Expr
+from tokenizer_align.expressions import Expr, lit
 
-from .grammar_source import Source
+from .grammar_source import GrammarProblem, Source
+
+UNREAD: Final = lit(b"?")  # stands for a terminal that could not be read; its grammar has a problem that says so
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,12 +94,17 @@ class RuleDef:
 
 @dataclass(slots=True)
 class Grammar:
-    """All rules of a text. `ignored`: parts that may stand between terminals (Lark's %ignore)."""
+    """All rules of a text. `ignored`: parts that may stand between terminals (Lark's %ignore).
+
+    `problems`: what was found while it was read; `broken`: names of rules that could not be read.
+    """
 
     source: Source
     rules: dict[str, RuleDef]
     start: str
     ignored: tuple[Part, ...] = ()
+    problems: tuple[GrammarProblem, ...] = ()
+    broken: frozenset[str] = frozenset()
 
 
 def children(part: Part) -> tuple[Part, ...]:

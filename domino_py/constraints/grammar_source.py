@@ -10,9 +10,9 @@ import re
 from bisect import bisect_right
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Literal, NoReturn
+from typing import TYPE_CHECKING, Literal, NoReturn, TypeAlias
 
-from tokenizer_align.errors import GrammarError, Problem
+from tokenizer_align.errors import ConstraintError, GrammarError, Problem
 
 if TYPE_CHECKING:
     from .grammar_model import RuleDef
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 MAX_DEPTH = 200  # brackets inside each other
 _MAX_SHOWN = 100  # characters of a source line
 MAX_PROBLEMS = 50
+Severity: TypeAlias = Literal["error", "warning", "note"]
+_HALF = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +39,9 @@ class Source:
         self.text, self.notation = text, notation
         self._starts = [0, *(match.end() for match in re.finditer("\n", text))]
 
+    def _ends(self, line: int) -> int:
+        return self._starts[line] if line < len(self._starts) else len(self.text)
+
     def place(self, offset: int) -> tuple[int, int]:
         """(line, column) of an offset, both from 1."""
         line = bisect_right(self._starts, offset)
@@ -47,12 +52,13 @@ class Source:
         offset: int,
         message: str,
         hint: str | None = None,
-        severity: Literal["error", "warning", "note"] = "error",
+        severity: Severity = "error",
     ) -> GrammarProblem:
         """A problem at an offset, with its source line and a caret."""
         line, column = self.place(offset)
         start = self._starts[line - 1]
-        shown = self.text[start:].split("\n", 1)[0].rstrip("\r").replace("\t", " ")
+        shown = self.text[start : self._ends(line)].rstrip("\r\n").replace("\t", " ")
+        shown = _HALF.sub("\ufffd", shown)  # half of a surrogate pair cannot be printed
         cut = max(0, column - 1 - _MAX_SHOWN // 2) if len(shown) > _MAX_SHOWN else 0
         caret = " " * (column - 1 - cut) + "^"
         message = f"{message}\n{shown[cut : cut + _MAX_SHOWN]}\n{caret}"
@@ -71,10 +77,13 @@ class Reader:
     """A place in a text that moves on. `blanks` matches what separates tokens: white space and comments."""
 
     blanks = re.compile(r"\s*")
+    rule_line = re.compile(r"(?m)^\b\B")  # the beginning of a rule at the beginning of a line
+    definition = re.compile(r"\b\B()")  # a name and the sign behind it, wherever it stands
 
     def __init__(self, source: Source) -> None:
         self.source, self.text, self.at = source, source.text, 0
-        self.problems: list[Problem] = []
+        self.problems: list[GrammarProblem] = []
+        self.broken: set[str] = set()  # names of rules that could not be read
         self.rules: dict[str, RuleDef] = {}
         self._depth = 0
 
@@ -93,9 +102,9 @@ class Reader:
     def fail(self, message: str, hint: str | None = None, offset: int | None = None) -> NoReturn:
         raise Failure(self.source.problem(self.at if offset is None else offset, message, hint))
 
-    def note(self, message: str, offset: int, hint: str | None = None) -> None:
+    def note(self, message: str, offset: int, hint: str | None = None, severity: Severity = "error") -> None:
         """A problem that does not keep the rule from being read."""
-        self.problems.append(self.source.problem(offset, message, hint))
+        self.problems.append(self.source.problem(offset, message, hint, severity))
 
     @property
     def is_at_end(self) -> bool:
@@ -139,28 +148,31 @@ class Reader:
     def shallower(self) -> None:
         self._depth -= 1
 
-    def recover(self, failure: Failure, pattern: re.Pattern[str]) -> None:
-        """Note the problem and go on where the pattern, the beginning of a rule, matches next."""
+    def recover(self, failure: Failure, begin: int) -> None:
+        """Note the problem of the rule that begins there, and go on with the next line that begins a rule."""
         self.problems.append(failure.problem)
         self._depth = 0
-        found = pattern.search(self.text, self.at + 1)
+        line = self.text.rfind("\n", 0, self.at) + 1
+        found = self.rule_line.search(self.text, max(line, begin + 1))
         self.at = found.start() if found else len(self.text)
-
-    def check(self) -> None:
-        """Raise GrammarError if there were problems."""
-        if self.problems:
-            raise GrammarError(self.source.notation, self.problems[:MAX_PROBLEMS])
+        self.broken.update(name.group(1) for name in self.definition.finditer(self.text, begin, self.at))
 
 
 def refuse_surrogates(source: Source) -> None:
     """Raise GrammarError where the text holds halves of surrogate pairs themselves, not as escapes."""
-    halves = re.finditer("[\ud800-\udfff]", source.text)
+    halves = _HALF.finditer(source.text)
     problems: list[Problem] = [
         source.problem(half.start(), f"{half.group()!r} is half of a surrogate pair, which no UTF-8 text holds")
         for half in islice(halves, MAX_PROBLEMS)
     ]
     if problems:
         raise GrammarError(source.notation, problems)
+
+
+def reasons(error: ConstraintError) -> list[str]:
+    """Why a part, such as a schema, cannot be used: one line for each problem."""
+    problems: tuple[Problem, ...] = getattr(error, "problems", ())
+    return [" ".join(str(one).split()) for one in problems or (error,)]
 
 
 def code_point(source: Source, digits: str, offset: int) -> int:

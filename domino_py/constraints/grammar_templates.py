@@ -6,19 +6,19 @@ one.
 
 from __future__ import annotations
 
-from tokenizer_align.errors import Problem
-
 from .grammar_model import Choice, Named, Part, Repeated, RuleDef, Sequence, Without, children
-from .grammar_source import Source
+from .grammar_source import GrammarProblem, Source
 
 MAX_USES = 2000  # different uses of templates; a template that calls itself with ever longer arguments has no end
 MAX_PARTS = 1000  # parts of the arguments of one use
 
 
-def expand_templates(source: Source, rules: dict[str, RuleDef], problems: list[Problem]) -> None:
-    """Replace all templates in `rules` by plain rules; what is wrong goes to `problems`."""
+def expand_templates(
+    source: Source, rules: dict[str, RuleDef], problems: list[GrammarProblem], broken: set[str]
+) -> None:
+    """Replace all templates in `rules` by plain rules; what is wrong goes to `problems`. `broken`: rules not read."""
     templates = {name: rule for name, rule in rules.items() if rule.parameters}
-    expander = _Expander(source, templates, problems)
+    expander = _Expander(source, templates, problems, broken)
     for rule in list(rules.values()):
         if not rule.parameters:
             rule.body = expander.expand(rule.body, {})
@@ -32,8 +32,10 @@ def expand_templates(source: Source, rules: dict[str, RuleDef], problems: list[P
 
 
 class _Expander:
-    def __init__(self, source: Source, templates: dict[str, RuleDef], problems: list[Problem]) -> None:
-        self.source, self.templates, self.problems = source, templates, problems
+    def __init__(
+        self, source: Source, templates: dict[str, RuleDef], problems: list[GrammarProblem], broken: set[str]
+    ) -> None:
+        self.source, self.templates, self.problems, self.broken = source, templates, problems, broken
         self.made: dict[str, RuleDef] = {}
         self.used: set[str] = set()
         self._names: dict[Named, str] = {}
@@ -65,6 +67,8 @@ class _Expander:
         return self._use(Named(part.name, part.offset, tuple(self.expand(a, values) for a in part.arguments)), template)
 
     def _use(self, use: Named, template: RuleDef | None) -> Part:
+        if use.name in self.broken:
+            return Named(use.name, use.offset)
         if template is None or len(use.arguments) != len(template.parameters):
             takes = "is no template" if template is None else f"takes {len(template.parameters)} arguments"
             message = f"{use.name!r} {takes}, but {len(use.arguments)} are given"

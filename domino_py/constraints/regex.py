@@ -17,6 +17,7 @@ from tokenizer_align.expressions import Expr
 from .base import Constraint
 from .option_names import names_its_options
 from .pattern_nodes import LOOK, Encoder, Node, contains_kind
+from .regex_edges import Edge, edges
 from .regex_escapes import Dialect
 from .regex_groups import expand_groups
 from .regex_parser import PatternParser
@@ -82,6 +83,15 @@ def _compile(pattern: str, dialect: Dialect, mode: Mode, flags: int) -> Pattern:
         if not look.data[0]:
             _check_behind(look, pattern, dialect)
     return Pattern(pattern, node, mode)
+
+
+def look_past_edges(pattern: str, flags: int) -> list[Edge]:
+    """Where a pattern of Python's, which compiles, looks past the edges of what it matches."""
+    if compile_pattern(pattern, flags=flags).node.plain:
+        return []
+    parser = PatternParser(pattern, "python", flags)
+    parser.places = True
+    return edges(expand_groups(parser.parse(), pattern, "python"), pattern)
 
 
 def _too_deep(pattern: str) -> RegexError:

@@ -17,6 +17,7 @@ from . import regex_assertions as assertions
 from .char_classes import Ranges
 from .pattern_nodes import ANY, Node, alt, character, chars, repeat, seq
 from .regex_brackets import BracketReader
+from .regex_edges import ANCHORS, placed
 from .regex_escapes import DIGITS, DOTALL, IGNORECASE, MULTILINE, VERBOSE
 
 MAX_REPEAT: Final = 10_000
@@ -25,11 +26,12 @@ _LITERALS: Final = re.compile(r"[^\\\[\](){}*+?.^$|]+(?![*+?{])")
 _WHITESPACE: Final = frozenset(" \t\n\r\v\f")
 _COUNTS: Final = re.compile(r"\{(?=[^}])([0-9]*)(,?)([0-9]*)\}", re.ASCII)
 _ECMA_OPEN_COUNT: Final = re.compile(r"\{,[0-9]*\}", re.ASCII)
-_ANCHOR_ESCAPES: Final = ("\\A", "\\Z", "\\b", "\\B")
 
 
 class PatternParser(BracketReader):
-    """Reads one pattern by recursive descent."""
+    """Reads one pattern by recursive descent. `places`: anchors, too, know where they stand (`regex_edges`)."""
+
+    places = False
 
     def parse(self) -> Node:
         node = alt(*self.branches(top=True))
@@ -63,13 +65,14 @@ class PatternParser(BracketReader):
                 lo, hi = self._counts()
                 if before != "item":
                     self.fail("multiple repeat" if before == "repeat" else "nothing to repeat", start)
-                parts[-1] = self._quantified(parts[-1], lo, hi, start)
+                item = self._quantified(parts[-1], lo, hi, start)
+                parts[-1] = placed(item, start) if self.places else item
                 before = "repeat"
                 continue
             node = self._atom(start, at_start and not parts)
             if node is not None:
-                parts.append(node)
-                anchor = char in "^$" or self.pattern[start : start + 2] in _ANCHOR_ESCAPES
+                parts.append(placed(node, start) if self.places else node)
+                anchor = self.pattern.startswith(ANCHORS, start)
                 before = "nothing" if anchor else "item"
         return seq(*parts)
 

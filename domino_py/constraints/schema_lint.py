@@ -5,13 +5,12 @@ from __future__ import annotations
 import difflib
 import logging
 from collections.abc import Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
 from functools import lru_cache
 from typing import Any
 
 from tokenizer_align.errors import Problem
 
+from .quiet import is_quiet
 from .schema_compile import SchemaCompiler
 from .schema_document import Document
 from .schema_formats import FORMATS
@@ -107,22 +106,9 @@ def _nearest(name: str, draft: int) -> str | None:
     return folded[near[0]] if near else None
 
 
-_is_quiet: ContextVar[bool] = ContextVar("is_quiet", default=False)
-
-
-@contextmanager
-def unlogged() -> Iterator[None]:
-    """Inside the block no misspelt keyword is logged: they are listed otherwise."""
-    token = _is_quiet.set(True)
-    try:
-        yield
-    finally:
-        _is_quiet.reset(token)
-
-
 def log_misspelt(document: Document, logger: logging.Logger) -> None:
     """Warn of misspelt keywords where a schema is used that may never have been checked."""
-    for problem in () if _is_quiet.get() else misspelt(document):
+    for problem in () if is_quiet() else misspelt(document):
         logger.warning("%s", problem)
 
 

@@ -10,11 +10,11 @@ import difflib
 import re
 from typing import Any
 
-from tokenizer_align.errors import ConstraintError, InvalidOption, Problem, TemplateError
+from tokenizer_align.errors import ConstraintError, InvalidOption, Problem, TemplateError, UnsupportedSchema
 from tokenizer_align.expressions import Expr, frame, lit, seq
 
 from .base import Constraint
-from .grammar_source import GrammarProblem
+from .grammar_source import GrammarProblem, reasons
 from .template_text import Hole, TemplateText, read_template
 
 
@@ -45,6 +45,9 @@ def template(text: str, /, **holes: Any) -> Constraint:
             continue
         try:
             filled.append((hole.name, _constraint_of(holes[hole.name], hole.name)))
+        except UnsupportedSchema as error:
+            what = f"what {{{hole.name}}} holds cannot be used"
+            problems += [read.source.problem(hole.offset, f"{what}: {reason}") for reason in reasons(error)]
         except (InvalidOption, ConstraintError) as error:
             problems.append(read.source.problem(hole.offset, str(error).replace("\n", "\n  ")))
     names = [hole.name for hole in read.holes]
