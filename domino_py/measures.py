@@ -70,6 +70,7 @@ def report_of(
             constraint,
         ),
         n_fallbacks=counted.n_fallbacks,
+        n_taken_back=counted.n_taken_back,
         model_logprob=counted.model_logprob,
         noncanonical_tokens=None if misplaced is None else len(misplaced),
         noncanonical_at=misplaced or (),
@@ -95,11 +96,20 @@ def report_of(
 
 
 def _intervention(one: InterventionRecord, ids: tuple[int, ...], vocabulary: Vocabulary) -> Intervention:
+    before, wanted, got = vocabulary.decode(ids[: one.step]), one.wanted_id, token_text(one.chosen_id, vocabulary)
+    text = token_text(wanted, vocabulary)
+    if one.then_id is not None:
+        first, chosen = vocabulary.token_bytes[wanted] or b"", vocabulary.token_bytes[one.chosen_id] or b""
+        text = token_text(one.then_id, vocabulary)
+        if chosen.startswith(first):  # they part behind the token that was taken back
+            before, got = before + first, chosen[len(first) :].decode("utf-8", "backslashreplace")
+        else:
+            text = token_text(wanted, vocabulary) + text
     return Intervention(
         step=one.step,
-        before=vocabulary.decode(ids[: one.step]).decode("utf-8", "replace"),
-        wanted=token_text(one.wanted_id, vocabulary),
-        got=token_text(one.chosen_id, vocabulary),
+        before=before.decode("utf-8", "replace"),
+        wanted=text,
+        got=got,
         wanted_logprob=one.wanted_logprob,
         got_logprob=one.chosen_logprob,
         legal_mass=one.legal_mass,

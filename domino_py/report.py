@@ -28,6 +28,8 @@ class Intervention:
     """One step where the model's own choice was illegal: what stood before, what it wanted, what it got.
 
     `because` is "constraint", or "budget" where the token was legal but left too few tokens to complete the text.
+    Where a token was taken back, `before` ends with it if what came instead begins like it, else `wanted` begins with
+    it; the legal mass is that behind it.
     `cost` is -log of the legal mass at that step, in nats: how unlikely the model found it that something legal comes.
     """
 
@@ -56,7 +58,8 @@ class Report:
     0 where all tokens are the tokenizer's own; else it takes one more pass of the model, which is only made with
     measure="full" or by `measure_alignment()`. `disagreements`: where constraint and model disagree, costliest first,
     with hints (`domino_py.lint_model`). `law_given_up_at`: the token from which the law of tokenization could not be
-    kept, None where it was.
+    kept, None where it was. `n_taken_back`: tokens that were written anew, since what the model wanted behind them was
+    not legal, and what was would have split the text unnaturally.
     """
 
     law: str = "masked"
@@ -80,6 +83,7 @@ class Report:
     n_interventions: int = 0
     disagreements: tuple[Disagreement, ...] = ()
     n_fallbacks: int = 0
+    n_taken_back: int = 0
     model_logprob: float | None = None
     # Tokenization.
     noncanonical_tokens: int | None = None
@@ -211,6 +215,7 @@ class Report:
 
 _SUMMED = (
     *("n_prompt_tokens", "n_tokens", "n_bytes", "n_steps", "n_interventions", "n_fallbacks"),
+    "n_taken_back",
     *("forward_passes", "mask_s", "draft_s", "model_s", "total_s"),
 )
 _SUMMED_IF_KNOWN = (

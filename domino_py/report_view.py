@@ -39,6 +39,7 @@ def lines_of(report: Report) -> list[tuple[str, str]]:
     if report.noncanonical_tokens is not None:
         gap = "" if report.alignment_gap is None else f"; alignment gap {_nats(report.alignment_gap)}"
         counts = f"{report.noncanonical_tokens} non-canonical of {report.n_tokens} tokens{_places(report)}{gap}"
+        counts += f"; {report.n_taken_back} taken back" if report.n_taken_back else ""
         found.append(("tokenization", f"{report.tokenization}: {counts}"))
     found.append(("interventions", str(report.n_interventions)))
     found.extend(("disagreement", str(one)) for one in report.disagreements[:_ADVICE] if one.hint or one.is_split)

@@ -7,6 +7,7 @@ everything the caller's truncation leaves; if it is legal it is also the best ov
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Literal
 
@@ -19,7 +20,7 @@ from speculative.noise import gumbel, gumbel_at
 from speculative.options import DecodeOptions
 from speculative.sampling import History, Ids, Scores, log_sum_exp, penalize, scale, truncate
 
-__all__ = ["Choice", "NoiseKey", "choose"]
+__all__ = ["Choice", "NoiseKey", "choose", "choose_other"]
 
 Bits = npt.NDArray[np.bool_]  # bool[n_rows]
 _TRIES = 512  # tokens tried one by one before a mask within the budget is made
@@ -138,6 +139,30 @@ def choose(
         choice.is_fallback,
         choice.lead,
     )
+
+
+def choose_other(
+    position: Position,
+    history: History,
+    legal: LegalSet,
+    refused: Collection[int],
+    logprob: float,
+    remaining: int,
+    options: DecodeOptions,
+) -> Choice | None:
+    """Decide a greedy step without the refused tokens and advance the matcher by it, if that is likelier than
+    `logprob` and leaves room to complete the text; else None."""
+    key = NoiseKey(options.seed, 0, 0)  # greedy: not looked at
+    target, (wanted, _) = _want(position, history, key, options)
+    bits = legal.bits()
+    bits[list(refused)] = False
+    if not bits.any():
+        return None
+    token = _choose_legal(target, bits, key, options).token_id
+    if target.logprob(token) <= logprob or not legal.take(token, remaining):
+        return None
+    model_logp = _model_logprob(position, token)
+    return Choice(token, target.logprob(token), model_logp, None, wanted, target.logprob(wanted))
 
 
 def _take_first_that_fits(

@@ -41,6 +41,17 @@ class PassLogits:
         else:
             self._tops = find_tops(logits)
 
+    def copy_of(self, row: int, column: int) -> PassLogits:
+        """Return one position's logits, which stay when the next pass writes over these."""
+        kept = object.__new__(PassLogits)
+        kept._sender, tops = None, self._tops
+        kept._logits = self._logits[row : row + 1, column : column + 1].clone()
+        kept._array = None if self._array is None else self._array[row : row + 1, column : column + 1].copy()
+        kept._tops = tops and Tops(
+            [[tops.ids[row][column]]], [[tops.scores[row][column]]], [[tops.log_normalizers[row][column]]]
+        )
+        return kept
+
     @property
     def n_rows(self) -> int:
         return int(self._logits.shape[-1])
@@ -128,6 +139,10 @@ class Position:
         self._lse: float | None = None
         self.best, self.best_score = logits.best(row, column)
         self._known = {self.best: self.best_score}
+
+    def copy(self) -> Position:
+        """Return the same, which stays when the next pass writes over these logits."""
+        return Position(self._logits.copy_of(self._row, self._column), 0, 0)
 
     def check(self, step: int) -> None:
         """Raise DominoError unless the best score is a finite number."""

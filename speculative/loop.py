@@ -42,7 +42,8 @@ _NEAR_TIE = {"torch.float32": 2e-4, "torch.float64": 1e-9, "torch.bfloat16": 0.5
 
 @dataclass(frozen=True, slots=True)
 class NewTokens:
-    """What one pass decided for one row: its index, the token ids (without the end), the result if it is finished."""
+    """What is settled for one row since the last pass: its index, the token ids (without the end), the result if it is
+    finished. Where the last token may be taken back (`Row.takes_back`), it is held back until the next pass."""
 
     index: int
     token_ids: tuple[int, ...]
@@ -110,6 +111,10 @@ def decode_passes(
     if idle:
         yield idle
     running = [row for row in states if row.finish is None]
+    for row in running:
+        row.takes_back = (
+            options.takes_back and runner.plan.can_drop and getattr(row.request.compiled, "may_split", False)
+        )
     with runner.ready():
         for together in [running] if runner.can_batch else [[row] for row in running]:
             yield from batch.run(together)
@@ -142,17 +147,13 @@ class _Batches:
         is_prompt = True
         while rows:
             started = time.perf_counter()
-            lengths = [len(row.output) for row in rows]
             with self._runner.inference():
                 going = self._step(rows, columns, cache, is_prompt)
             is_prompt = False
             elapsed = time.perf_counter() - started
             for row in rows:
                 row.statistics.total_s += elapsed / len(rows)
-            yield [
-                NewTokens(row.index, tuple(row.output[n:]), None if row.finish is None else _result(row))
-                for row, n in zip(rows, lengths, strict=True)
-            ]
+            yield [NewTokens(row.index, row.take_new(), None if row.finish is None else _result(row)) for row in rows]
             rows = [rows[index] for index in going]
 
     def _step(self, rows: list[Row], columns: Columns, cache: Any, is_prompt: bool) -> list[int]:

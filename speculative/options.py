@@ -87,6 +87,11 @@ class DecodeOptions:
         """Whether scores depend on the tokens so far."""
         return self.repetition_penalty != 1.0 or self.frequency_penalty != 0.0 or self.presence_penalty != 0.0
 
+    @property
+    def takes_back(self) -> bool:
+        """Whether a token may be written anew (see `rows.Row`): sampling keeps to the law that it names."""
+        return not self.do_sample and not self.penalizes
+
 
 @dataclass(frozen=True, slots=True)
 class RowRequest:

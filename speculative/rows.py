@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
 
-from speculative.choice import Choice, NoiseKey, choose
+from speculative.choice import Choice, NoiseKey, choose, choose_other
 from speculative.drafts import Draft, DraftContext
 from speculative.drafts.memory import DraftMemory, memory_of
 from speculative.legality import LegalSet
-from speculative.logits import PassLogits
+from speculative.logits import PassLogits, Position
 from speculative.options import DecodeOptions, RowRequest
 from speculative.protocols import VocabularyLike
 from speculative.sampling import History
@@ -20,6 +22,8 @@ from tokenizer_align.layout import DEFAULT_LAYOUT, Layout, LayoutTracker
 
 __all__ = ["Row"]
 
+_MAX_REFUSED = 8  # tokens taken back at one place
+
 
 class Row:
     """State of one request while it runs.
@@ -29,6 +33,9 @@ class Row:
         tree, run: what the sources proposed, and the part of it that this pass verifies.
         accepted_sources: the sources of the tokens that agreed in the latest pass.
         alone: the next pass must decide one token without drafts (`exact`).
+        takes_back: whether the last token may still be written anew. Under "aligned" the model may choose a token for
+            what it means to say next; where the constraint refuses that, and what it allows instead would split the
+            text as the tokenizer never does, the best other token is taken, if it is likelier than the two.
     """
 
     def __init__(
@@ -56,13 +63,18 @@ class Row:
         self.run = Run()
         self.accepted_sources: list[str] = []
         self.alone = False
+        self.takes_back = False
+        self._before: Position | None = None  # which decided the last token, where it may be taken back
+        self._refused: tuple[int, frozenset[int]] = (-1, frozenset())  # a place of the output, and what was there
+        self._n_given = 0
         self.statistics = RowStatistics(n_prompt_tokens=len(self.head))
         self._history = History(self.head)
         self._token_bytes = vocabulary.token_bytes
         self._memory: DraftMemory | None = None
         if options.speculate and request.compiled is not None:
             self._memory = memory_of(request.compiled)
-        self._layout = LayoutTracker(request.layout if request.layout is not None else layout)
+        self._first_layout = request.layout if request.layout is not None else layout
+        self._layout = LayoutTracker(self._first_layout)
         self._check_budget()
         self._check_end()
 
@@ -173,11 +185,23 @@ class Row:
                     self.legal.matcher.rollback(1)
                 self._leave_open(accepted)
                 return tuple(accepted[:-1]) if accepted else None
-            self._record(choice)
+            other = self._written_anew(choice)
+            if other is not None and not accepted:  # the head's last token was wrong
+                self._append(other.token_id)
+                self._end_pass(accepted)
+                return None
+            if other is not None:
+                choice = other
+                accepted.pop()
+                place = accepted[-1] if accepted else ROOT
+            else:
+                self._record(choice)
             if choice.token_id in self.end_ids:
                 self.finish = "stop"
                 break
-            if self._memory is not None:
+            if other is None and self.takes_back:
+                self._before = position
+            if self._memory is not None and other is None:
                 self._memory.counts.learn(state, self.output, choice.token_id)
             self._append(choice.token_id)
             child = self.run.child(place, choice.token_id)
@@ -186,16 +210,86 @@ class Row:
                 place = child
             if self.finish is not None or child is None:
                 break
+        self._end_pass(accepted)
+        return tuple(accepted)
+
+    def _end_pass(self, accepted: Sequence[int]) -> None:
         self.head = self.output[-1:]
         self.alone = False
+        self._keep_before()
         self._count_drafts(accepted)
         self._remember()
-        return tuple(accepted)
+
+    def _keep_before(self) -> None:
+        if self._before is not None:
+            self._before = self._before.copy()
+
+    def take_new(self) -> tuple[int, ...]:
+        """The tokens that are settled since this was last asked for."""
+        n_settled = len(self.output) - (self.takes_back and self.finish is None)
+        new = tuple(self.output[self._n_given : n_settled])
+        self._n_given += len(new)
+        return new
+
+    def _written_anew(self, choice: Choice) -> Choice | None:
+        """Take back the last token and decide it anew, where `choice` makes an unnatural split behind it that the model
+        did not want, and another token is likelier than the two; the matcher stands behind it then. Else None."""
+        if self._before is None or self.legal is None or choice.wanted_id == choice.token_id:
+            return None
+        matcher: Any = self.legal.matcher
+        if choice.token_id in self.end_ids or not matcher.is_split():
+            return None
+        place, last, numbers = len(self.output) - 1, self.output[-1], self.statistics
+        refused = (self._refused[1] if self._refused[0] == place else frozenset()) | {last}
+        if len(refused) > _MAX_REFUSED:
+            return None
+        matcher.rollback(2)
+        both = numbers.logprobs[-1] + choice.logprob
+        other = choose_other(
+            self._before, self._history, self.legal, refused | self.end_ids, both, self.remaining + 1, self.options
+        )
+        if other is not None and matcher.is_split():
+            matcher.rollback(1)
+            other = None
+        if other is None:
+            matcher.advance(last)
+            matcher.advance(choice.token_id)
+            return None
+        self._refused = (place, refused)
+        self._forget_last(other, choice)
+        return other
+
+    def _forget_last(self, other: Choice, after: Choice) -> None:
+        """Take the last token out of the output and put another into the numbers in its place; `after`: what had come
+        behind it."""
+        numbers, token = self.statistics, self.output.pop()
+        numbers.n_taken_back += 1
+        numbers.n_tokens -= 1
+        numbers.n_bytes -= len(self._token_bytes[token] or b"")
+        before = numbers.logprobs.pop()
+        numbers.model_logprobs.pop()
+        if not numbers.interventions or numbers.interventions[-1].step != numbers.n_steps:
+            wanted = before + after.wanted_logprob
+            numbers.interventions.append(
+                InterventionRecord(
+                    *(numbers.n_steps, token, other.token_id, wanted, other.logprob, after.legal_mass, after.because),
+                    then_id=after.wanted_id,
+                )
+            )
+        else:
+            then = numbers.interventions.pop()
+            numbers.interventions.append(replace(then, chosen_id=other.token_id, chosen_logprob=other.logprob))
+        self._layout = LayoutTracker(self._first_layout)
+        for one in self.output:
+            self._layout.feed(self._token_bytes[one] or b"")
+        numbers.logprobs.append(other.logprob)
+        numbers.model_logprobs.append(other.model_logprob)
 
     def _leave_open(self, accepted: Sequence[int]) -> None:
         """Let the next pass run the last token again, alone, and decide what follows it."""
         self.head = self.output[-1:] or list(self.request.prompt_ids[-1:])
         self.alone = True
+        self._keep_before()
         self.statistics.n_redecided += 1
         self._count_drafts(accepted)
 

@@ -29,6 +29,8 @@ class InterventionRecord:
 
     `because` is "constraint", or "budget" where the token is legal but leaves too few tokens to complete the text.
     `wanted_logprob` is log p(wanted); `legal_mass` is A_t, None where it was not measured (then because is "budget").
+    `then_id`: the wanted token is legal, but was taken back since this one, which the model wanted next, is not; then
+    `wanted_logprob` is of both, and `legal_mass` that behind the wanted token.
     """
 
     step: int
@@ -38,6 +40,7 @@ class InterventionRecord:
     chosen_logprob: float
     legal_mass: float | None
     because: Literal["constraint", "budget"] = "constraint"
+    then_id: int | None = None
 
 
 @dataclass(slots=True)
@@ -46,9 +49,9 @@ class RowStatistics:
 
     `logprobs`, `model_logprobs` and `legal_mass` have one entry a step; an entry of `legal_mass` is None where measure
     is "light" and no mask of the whole legal set was made. `law_given_up_at`: how many tokens stood where the law of
-    tokenization had to be given up, None where it was not. `drafted` and `accepted` count tokens by
-    source. Passes are shared by the rows of a batch: `forward_passes` counts those this row took part in, `model_s` is
-    their time divided among the rows in each.
+    tokenization had to be given up, None where it was not. `n_taken_back`: tokens that were written anew, see `Row`.
+    `drafted` and `accepted` count tokens by source. Passes are shared by the rows of a batch: `forward_passes` counts
+    those this row took part in, `model_s` is their time divided among the rows in each.
     """
 
     logprobs: list[float] = field(default_factory=list)
@@ -61,6 +64,7 @@ class RowStatistics:
     n_fallbacks: int = 0
     n_masks: int = 0
     n_redecided: int = 0
+    n_taken_back: int = 0
     law_given_up_at: int | None = None
     forward_passes: int = 0
     drafted: dict[str, int] = field(default_factory=dict)

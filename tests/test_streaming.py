@@ -73,7 +73,7 @@ def test_several_texts_come_side_by_side(both: tuple[Any, Any]) -> None:
         order.append(part.index)
     assert [texts[index] for index in range(3)] == [one.text for one in whole]
     assert [one.text for one in stream.result] == [one.text for one in whole]
-    assert order[:3] == [0, 1, 2]
+    assert {0, 1, 2} == set(order[:6])
 
 
 def test_the_result_reads_on_to_the_end(both: tuple[Any, Any]) -> None:

@@ -37,6 +37,7 @@ class Compiled:
     def __init__(self, expr: Expr, vocabulary: Vocabulary, engine: Engine | None = None) -> None:
         self.vocabulary = vocabulary
         self.tokenization = "any"  # the law that masks obey
+        self.may_split = False  # whether `Matcher.is_split` can say so
         self.law_note: str | None = None  # why that is not the law that was asked for
         self.engine = engine if engine is not None else engine_for(vocabulary)
         self.n_rows = vocabulary.n_rows
@@ -75,6 +76,10 @@ class Compiled:
         return self.completion(self.start)
 
     # --- configurations -------------------------------------------------------------------------------------------
+
+    def is_split(self, here: Configuration, token_id: int, next_id: int) -> bool:
+        """Whether these two tokens, read from a configuration, are neighbours in no text's own tokens."""
+        return False
 
     def successor(self, here: Configuration, token_id: int) -> Configuration | None:
         """The configuration after a token; None where the token is not legal."""

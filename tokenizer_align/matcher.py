@@ -187,6 +187,13 @@ class Matcher:
             return []
         return likely_ways(self.compiled.engine, self._path[-1].heads, layout or DEFAULT_LAYOUT, self.text_bytes)
 
+    def is_split(self) -> bool:
+        """Whether no tokenizer's own tokens hold the last two side by side here: where `compiled.may_split`, under
+        "aligned", a token may be legal for the sake of some texts and go on to others."""
+        if not self.compiled.may_split or len(self._tokens) < 2 or self._finished:
+            return False
+        return self.compiled.is_split(self._path[-3], self._tokens[-2], self._tokens[-1])
+
     def state(self) -> Hashable:
         """Where the constraint stands: equal states have the same future."""
         return (self._path[-1].heads, self._counts[-1]) if self._counts and self._counts[-1] else self._path[-1].heads

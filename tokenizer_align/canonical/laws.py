@@ -12,10 +12,15 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from ..engine import Heads
+from ..configuration import Configuration
+from ..engine import Engine, Heads
+from ..expressions import Expr
 from ..unique_runs import loose
+from ..vocabulary import Vocabulary
 from .constraint_walks import bits_of
 from .lawful import Last, LawConfiguration, LawfulCompiled
+from .pairs import Pairs
+from .survival import Survival
 from .token_paths import Ids, Row, States
 
 _NOTE_ALONE = (
@@ -28,6 +33,10 @@ class AlignedCompiled(LawfulCompiled):
     """`tokenization="aligned"`: no token after which every legal continuation forces an unnatural split."""
 
     law = "aligned"
+
+    def __init__(self, expr: Expr, vocabulary: Vocabulary, engine: Engine, survival: Survival) -> None:
+        super().__init__(expr, vocabulary, engine, survival)
+        self.may_split = isinstance(survival.pairs, Pairs)
 
     def _row(self, here: LawConfiguration) -> Row:
         row0, row1 = self.survival.kept(loose(here.heads), here.states)
@@ -50,6 +59,14 @@ class AlignedCompiled(LawfulCompiled):
         return any(
             survival.survives(heads, after, token) for p in states for _, after in survival.paths.ends_of(p, token)
         )
+
+    def is_split(self, here: Configuration, token_id: int, next_id: int) -> bool:
+        assert isinstance(here, LawConfiguration)
+        if here.lost or not {token_id, next_id}.isdisjoint(self.engine.markers) or min(token_id, next_id) < 0:
+            return False
+        paths, fits = self.survival.paths, not self.survival.pairs.is_bad(token_id, next_id)
+        between = {after for p in here.states for _, after in paths.ends_of(p, token_id)}
+        return not any(bit or fits for p in between for bit, _ in paths.ends_of(p, next_id))
 
     def _begin(self, context_ids: Sequence[int]) -> LawConfiguration:
         return self._begin_behind_text(self.states_behind(context_ids))
