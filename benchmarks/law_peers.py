@@ -1,10 +1,11 @@
 """What outputs under each library's masks cost the unconstrained model: perplexity per byte, greedy, same prompts.
 
-Compact JSON, where the model would rather write blanks, asked of every library as one regex; and the workloads
-"extract" and "reasoning" of `domino bench`. "canonical" is the same text in the tokenizer's own tokens; equal texts are
-counted, since there no library can be better than another.
+Compact JSON, where the model would rather write blanks, asked of every library as one regex; the workloads "extract"
+and "reasoning" of `domino bench`; and "both", these two with all their prompts, as they are and as compact JSON without
+an example, taken together. "canonical" is the same text in the tokenizer's own tokens; equal texts are counted, since
+there no library can be better than another.
 
-    python benchmarks/law_peers.py [--parts compact extract reasoning] [--methods naive xgrammar llguidance outlines]
+    python benchmarks/law_peers.py [--parts compact extract reasoning both] [--methods naive xgrammar llguidance outlines]
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import argparse
 import math
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +25,7 @@ from benchmarks.law_outputs import PEOPLE, THINGS
 from domino_py.bench.methods import Exact, Method, Naive, Setting, prompt_ids_of
 from domino_py.bench.peers import find_peers
 from domino_py.bench.quality import Judge
-from domino_py.bench.workloads import WORKLOADS, Workload
+from domino_py.bench.workloads import WORKLOADS, Workload, workload_named
 from domino_py.default_model import load_packaged
 
 WORD = r"[A-Za-z][A-Za-z -]{0,15}"
@@ -57,6 +59,25 @@ COMPACT: tuple[tuple[str, str, Sequence[str]], ...] = (
 def compact_workloads() -> Iterator[Workload]:
     for i, (instruction, pattern, questions) in enumerate(COMPACT):
         yield Workload(f"compact-{i}", "compact JSON", instruction, (), tuple(questions), (), 40, pattern=pattern)
+
+
+TEXT = r"\"[A-Za-z0-9 .,;:'()+=/*$%-]{1,40}\""
+NUMBER = r"(0|[1-9][0-9]{0,5})(\.[0-9]{1,2})?"
+ITEM = rf'\{{"product":{TEXT},"quantity":[1-9][0-9]{{0,3}},"unit_price":{NUMBER}\}}'
+COMPACT_FORMS = {
+    "extract": rf'\{{"customer":\{{"name":{TEXT},"city":{TEXT}\}},"items":\[{ITEM}(,{ITEM}){{0,3}}\],'
+    rf'"total":{NUMBER},"express":(true|false)\}}',
+    "reasoning": rf'\{{"steps":\[\{{"thought":{TEXT}\}}(,\{{"thought":{TEXT}\}}){{0,3}}\],"answer":{NUMBER}\}}',
+}
+
+
+def both_forms() -> Iterator[Workload]:
+    """The two workloads with all their prompts, as they are and compact."""
+    for name, pattern in COMPACT_FORMS.items():
+        known = workload_named(name)
+        whole = replace(known, questions=known.questions + known.practice)
+        yield whole
+        yield replace(whole, name=f"{name}-compact", examples=(), schema_text=None, pattern=pattern)
 
 
 def compare(setting: Setting, methods: Sequence[Method], workloads: Sequence[Workload], n: int) -> None:
@@ -106,6 +127,8 @@ def main() -> None:
     methods: list[Method] = [Exact(setting, "domino", "domino_py, aligned", False), *wanted]
     if "compact" in chosen.parts:
         compare(setting, methods, list(compact_workloads()), chosen.questions)
+    if "both" in chosen.parts:
+        compare(setting, methods, list(both_forms()), chosen.questions)
     for workload in WORKLOADS:
         if workload.name in chosen.parts:
             print(f"\n{workload.title}")
