@@ -5,7 +5,7 @@ and "reasoning" of `domino bench`; and "both", these two with all their prompts,
 an example, taken together. "canonical" is the same text in the tokenizer's own tokens; equal texts are counted, since
 there no library can be better than another.
 
-    python benchmarks/law_peers.py [--parts compact extract reasoning both] [--methods naive xgrammar llguidance outlines]
+    python benchmarks/law_peers.py [--parts compact extract reasoning both] [--methods …]
 """
 
 from __future__ import annotations
