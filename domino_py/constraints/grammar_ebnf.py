@@ -2,7 +2,8 @@
 
 The first rule's sign, `::=` or `=`, says which of the two a text is written in; both in one text are refused. Texts in
 quotes have no escapes. What `-` takes away must be regular, as must that from which it is taken. The first rule is the
-start.
+start. W3C rules may be numbered (`[1] name ::= …`); ISO's other signs are `/` and `!` for `|`, `(/ /)` and `(: :)` for
+`[ ]` and `{ }`, and its comments may stand inside each other.
 """
 
 from __future__ import annotations
@@ -18,9 +19,12 @@ from .grammar_source import Failure, Reader, Source, code_point
 
 _W3C_NAME = re.compile(r"[^\W\d][\w.]*(?:-(?=\w)[\w.]+)*")
 _W3C_RULE = re.compile(r"[^\W\d][\w.-]*\s*::=")
-_W3C_RULE_LINE = re.compile(r"(?m)^[ \t]*[^\W\d][\w.-]*\s*::=")
+_W3C_NUMBER = re.compile(r"\[\d+\w?\][ \t]*(?=[^\W\d][\w.-]*\s*::=)")
+_W3C_RULE_LINE = re.compile(r"(?m)^[ \t]*(?:\[\d+\w?\][ \t]*)?[^\W\d][\w.-]*\s*::=")
 _ISO_NAME = re.compile(r"[^\W\d]\w*(?:[ \t]+\w+)*")
 _ISO_RULE_LINE = re.compile(r"(?m)^[ \t]*[^\W\d][\w \t]*=")
+_COMMENT_SIGN = re.compile(r"\(\*|\*\)")
+_INNER_COMMENT = re.compile(r"\(\*(?:(?!\(\*|\*\)).)*\*\)", re.S)
 _CODE = re.compile(r"#x([0-9A-Fa-f]+)")
 _NUMBER = re.compile(r"[0-9]+")
 _ISO_SIGN = re.compile(r"(?:[^'\":=]|'[^']*'|\"[^\"]*\")*?(::=|=)")
@@ -28,7 +32,9 @@ _ISO_SIGN = re.compile(r"(?:[^'\":=]|'[^']*'|\"[^\"]*\")*?(::=|=)")
 
 def parse_ebnf(source: Source, start: str | None = None) -> Grammar:
     """The grammar in an EBNF text. Its problems come with it."""
-    text = re.sub(r"/\*.*?\*/|\(\*.*?\*\)", "", source.text, flags=re.S)
+    text = re.sub(r"/\*.*?\*/", "", source.text, flags=re.S)
+    while (shorter := _INNER_COMMENT.sub("", text)) != text:
+        text = shorter
     sign = _ISO_SIGN.match(text)
     reader: _Reader = _IsoReader(source) if sign is not None and sign.group(1) == "=" else _W3cReader(source)
     reader.read_rules()
@@ -53,6 +59,7 @@ class _Reader(Reader, ABC):
                 self.skip()
 
     def _rule(self) -> None:
+        self._number()
         begin = self.at
         name = self._name()
         if name is None:
@@ -61,6 +68,13 @@ class _Reader(Reader, ABC):
         body = self._choice()
         self._end_rule()
         self.define(RuleDef(name, body, begin), begin)
+
+    def _number(self) -> None:
+        """Pass over the number of a rule."""
+
+    def _bar(self) -> bool:
+        """Read what stands between alternatives, if it is there."""
+        return self.take("|")
 
     @abstractmethod
     def _end_rule(self) -> None:
@@ -77,7 +91,7 @@ class _Reader(Reader, ABC):
 
     def _choice(self) -> Part:
         parts = [self._sequence()]
-        while self.take("|"):
+        while self._bar():
             parts.append(self._sequence())
         return parts[0] if len(parts) == 1 else Choice(tuple(parts))
 
@@ -105,14 +119,25 @@ class _W3cReader(_Reader):
     name, rule_line, sign = _W3C_NAME, _W3C_RULE_LINE, "::="
     definition = re.compile(r"([^\W\d][\w.-]*)\s*::=")
 
+    is_numbered = False  # [1] stands before the first rule, and so may before the others
+
+    def _number(self) -> None:
+        found = self.match(_W3C_NUMBER) if self.is_numbered or not self.rules else None
+        self.is_numbered = self.is_numbered or found is not None
+
+    def _is_at_rule(self) -> bool:
+        if self.is_numbered and _W3C_NUMBER.match(self.text, self.at):
+            return not self.text[self.text.rfind("\n", 0, self.at) + 1 : self.at].strip()
+        return _W3C_RULE.match(self.text, self.at) is not None
+
     def _end_rule(self) -> None:
         self.take(";")
-        if not self.is_at_end and not _W3C_RULE.match(self.text, self.at):
+        if not self.is_at_end and not self._is_at_rule():
             self.fail(f"{self.shown()} cannot stand here", "A name, a text, a class or a bracket was expected.")
 
     def _sequence(self) -> Part:
         parts: list[Part] = []
-        while not self.is_at_end and self.text[self.at] not in "|);" and not _W3C_RULE.match(self.text, self.at):
+        while not self.is_at_end and self.text[self.at] not in "|);" and not self._is_at_rule():
             part, begin = self._item(), self.at
             if self.take("-"):
                 part = Without(part, self._item(), begin)
@@ -174,9 +199,25 @@ class _W3cReader(_Reader):
 
 
 class _IsoReader(_Reader):
-    blanks = re.compile(r"(?:\s|\(\*.*?\*\))*", re.S)
     name, rule_line, sign = _ISO_NAME, _ISO_RULE_LINE, "="
     definition = re.compile(r"([^\W\d]\w*(?:[ \t]+\w+)*)[ \t]*=")
+
+    def skip(self) -> None:
+        """Pass over blanks and comments, which may stand inside each other."""
+        super().skip()
+        while self.sees("(*"):
+            depth = 0
+            for sign in _COMMENT_SIGN.finditer(self.text, self.at):
+                depth += 1 if sign.group() == "(*" else -1
+                if depth == 0:
+                    self.at = sign.end()
+                    break
+            else:
+                return
+            super().skip()
+
+    def _bar(self) -> bool:
+        return self.take("|") or self.take("!") or (not self.sees("/)") and self.take("/"))
 
     def _end_rule(self) -> None:
         if not self.take(";") and not self.take("."):
@@ -206,18 +247,17 @@ class _IsoReader(_Reader):
         begin = self.at
         if self.sees("'") or self.sees('"'):
             return self._quoted(begin)
+        for opening, closing, most in (("(/", "/)", 1), ("[", "]", 1), ("(:", ":)", None), ("{", "}", None)):
+            if self.take(opening):
+                return Repeated(self._bracket(begin, closing), 0, most)
         if self.take("("):
             return self._bracket(begin, ")")
-        if self.take("["):
-            return Repeated(self._bracket(begin, "]"), 0, 1)
-        if self.take("{"):
-            return Repeated(self._bracket(begin, "}"), 0, None)
         if self.sees("?"):
             self.fail("a special sequence '? … ?' is not supported", "Write what it stands for.")
         name = self._name()
         if name is not None:
             return Named(name, begin)
-        if self.is_at_end or self.text[self.at] in "|,;.)]}-":
+        if self.is_at_end or self.text[self.at] in "|/!,;.)]}-" or self.sees(":)"):
             return Sequence(())
         if self.sees("::="):
             self.fail("'::=' in a grammar whose first rule has '=': one style is the most")

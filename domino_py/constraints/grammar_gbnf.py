@@ -1,7 +1,8 @@
 """GBNF, the notation of llama.cpp (its `grammars/README.md`): `name ::= "text" [a-z] other* | (…){2,5}`.
 
-Everything is over code points. A rule ends where the next `name ::=` begins, so a body may go over several lines
-anywhere. Not here: references to tokens by name or number, which would tie a grammar to one vocabulary.
+Everything is over code points; texts and classes may hold line ends. A rule ends where the next `name ::=` begins, so a
+body may go over several lines anywhere. Not here: references to tokens by name or number, which would tie a grammar to
+one vocabulary.
 """
 
 from __future__ import annotations
@@ -17,11 +18,11 @@ from .grammar_source import Failure, Reader, Source, code_point
 _NAME = re.compile(r"[A-Za-z0-9_-]+")
 _RULE = re.compile(r"[A-Za-z0-9_-]+[ \t]*::=")
 _NAME_OR_RULE = re.compile(r"([A-Za-z0-9_-]+)([ \t]*::=)?")
-_PLAIN_TEXT = re.compile(r'"([^"\\\n]*)"')  # without escapes
+_PLAIN_TEXT = re.compile(r'"([^"\\]*)"')  # without escapes
 _NUMBER = re.compile(r"[0-9]+")
 _DIGITS = {"x": 2, "u": 4, "U": 8}
 _HEX = {letter: re.compile(rf"[0-9a-fA-F]{{{n}}}") for letter, n in _DIGITS.items()}
-_SIMPLE = {"n": "\n", "r": "\r", "t": "\t", "\\": "\\", '"': '"', "[": "[", "]": "]", "-": "-", "^": "^", "/": "/"}
+_SIMPLE = {"n": "\n", "r": "\r", "t": "\t", "\\": "\\", '"': '"', "[": "[", "]": "]", "-": "-"}
 _TOKEN_HINT = "Write the text that the token stands for."
 
 
@@ -111,8 +112,9 @@ class _GbnfReader(Reader):
         self.at += 1
         characters = []
         while not self.sees('"'):
-            if self.is_at_end or self.sees("\n"):
-                self.fail("this text is never closed", offset=begin)
+            if self.is_at_end:
+                self.at = begin
+                self.fail("this text is never closed", "Texts may go over lines: one before it may lack its end.")
             characters.append(chr(self._character()))
         self.at += 1
         self.skip()
@@ -140,8 +142,9 @@ class _GbnfReader(Reader):
         return Leaf(utf8.code_points(utf8.complement(ranges) if is_negated else ranges), begin)
 
     def _class_character(self, begin: int) -> int:
-        if self.is_at_end or self.sees("\n"):
-            self.fail("this class is never closed", offset=begin)
+        if self.is_at_end:
+            self.at = begin
+            self.fail("this class is never closed")
         return self._character()
 
     def _character(self) -> int:
@@ -158,7 +161,8 @@ class _GbnfReader(Reader):
                 self.fail(f"\\{letter} needs {_DIGITS[letter]} hexadecimal digits", offset=begin)
             return code_point(self.source, digits.group(), begin)
         if letter not in _SIMPLE or not letter:
-            self.fail(f"there is no escape \\{letter}", offset=begin)
+            hint = f"Write {letter} itself." if letter and letter in "/^'.()|*+?{}" else None
+            self.fail(f"there is no escape \\{letter}", hint, begin)
         return ord(_SIMPLE[letter])
 
     def _repetition(self, part: Part) -> Part | None:
@@ -171,15 +175,15 @@ class _GbnfReader(Reader):
             return Repeated(part, int(sign == "+"), 1 if sign == "?" else None)
         low = self._number()
         high = low
+        if low is None:
+            self.fail(f"a number was expected, not {self.shown()}", "Write {0,n} where there may be none.")
         if self.take(","):
             high = self._number()
-        elif low is None:
-            self.fail(f"a number was expected, not {self.shown()}")
         self.expect("}", "after the numbers of a repetition")
-        if high is not None and high < (low or 0):
-            self.note(f"a repetition from {low or 0} to {high} does not exist", begin)
+        if high is not None and high < low:
+            self.note(f"a repetition from {low} to {high} does not exist", begin)
             return part
-        return Repeated(part, low or 0, high)
+        return Repeated(part, low, high)
 
     def _number(self) -> int | None:
         digits = self.match(_NUMBER)
