@@ -80,7 +80,7 @@ class Engine(PlainTokens):
         self.walkers = Walkers(self.lock)
         self.end_ids = np.array(vocabulary.eos_token_ids, np.int32)
         self.tables.ctx[k.MEMO_MIN_NODES] = memo_min_nodes
-        self.longest_token = max((len(data) for data in vocabulary.token_bytes if data), default=1)
+        self.longest_token = int(vocabulary.texts.lengths.max(initial=1))
         self.token_arrays = {}
         trie = self.read_vocabulary(vocabulary)
         add_trie(self.tables, trie)

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from .shape_kernels import find_parents, number_shapes
 from .trie import Trie
 
 __all__ = ["DENSE_TOKENS", "Shapes", "parents_of", "shapes_of"]
@@ -89,13 +90,7 @@ def shapes_of(trie: Trie) -> Shapes:
 def parents_of(trie: Trie) -> Int64Array:
     """The node above each node, int64[n_nodes]; the root is its own."""
     parent = np.zeros(trie.n_nodes, np.int64)
-    by_depth = np.argsort(trie.depth, kind="stable")
-    bounds = np.concatenate([[0], np.cumsum(np.bincount(trie.depth))])
-    above = by_depth[:1]
-    for level in range(1, len(bounds) - 1):
-        nodes = by_depth[bounds[level] : bounds[level + 1]]
-        parent[nodes] = above[np.searchsorted(above, nodes) - 1]
-        above = nodes
+    find_parents(trie.depth, parent, np.zeros(int(trie.depth.max(initial=0)) + 1, np.int64))
     return parent
 
 
@@ -103,20 +98,9 @@ def _numbered(trie: Trie, parent: Int64Array) -> tuple[Int64Array, Int64Array, I
     """The shape of each node, by number; of each shape the one above and its class; which nodes begin a stretch."""
     kind = _CLASSES[trie.byte]
     begins = ~((kind == kind[parent]) & _RUNS[trie.byte] & (parent > 0))
-    shape = np.zeros(trie.n_nodes, np.int64)
-    numbers: dict[int, int] = {-1: 0}
-    by_depth = np.argsort(trie.depth, kind="stable")
-    bounds = np.concatenate([[0], np.cumsum(np.bincount(trie.depth))])
-    for level in range(1, len(bounds) - 1):
-        nodes = by_depth[bounds[level] : bounds[level + 1]]
-        shape[nodes] = shape[parent[nodes]]
-        new = nodes[begins[nodes]]
-        keys, inverse = np.unique(shape[new] * 256 + kind[new], return_inverse=True)
-        found = [numbers.setdefault(key, len(numbers)) for key in keys.tolist()]
-        shape[new] = np.array(found, np.int64)[inverse]
     begins[0] = False
-    listed = np.array(list(numbers), np.int64)
-    return shape, listed >> 8, listed & 255, begins
+    shape, keys = number_shapes(parent, kind, begins)
+    return shape, keys >> 8, keys & 255, begins
 
 
 def _preorder(above: Int64Array, first: Int64Array) -> tuple[Int64Array, Int64Array, Int64Array]:

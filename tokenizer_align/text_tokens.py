@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from .shape_kernels import read_text
 from .shapes import parents_of
 from .trie import Trie
 
@@ -51,18 +52,7 @@ def text_tokens_of(trie: Trie) -> TextTokens:
     parent = parents_of(trie)
     states, above = np.zeros(trie.n_nodes, np.int64), np.zeros((trie.n_nodes, 2), np.uint64)
     one, byte = np.uint64(1), trie.byte
-    by_depth = np.argsort(trie.depth, kind="stable")
-    bounds = np.cumsum(np.bincount(trie.depth))
-    for first, last in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
-        nodes = by_depth[first:last]
-        before = parent[nodes]
-        states[nodes] = _UTF8[states[before], byte[nodes]]
-        above[nodes] = above[before]
-        from_parent = before[before > 0]
-        below = nodes[before > 0]
-        ascii_only = byte[from_parent] < N_ASCII
-        below, lead = below[ascii_only], byte[from_parent[ascii_only]].astype(np.uint64)
-        above[below, lead >> np.uint64(6)] |= one << (lead & np.uint64(63))
+    read_text(parent, byte, _UTF8, states, above)
     code = byte.astype(np.uint64)
     is_first = (byte < N_ASCII) & (states[parent] == 0) & (np.arange(trie.n_nodes) > 0)
     is_first &= above[np.arange(trie.n_nodes), (code >> np.uint64(6)) & one] >> (code & np.uint64(63)) & one == 0
