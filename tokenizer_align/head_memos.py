@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 MIN_HEADS = 3  # below, and without names less keywords, heads are walked together
 MANY_EXITS = 16  # in the trie by shape: going on from more takes longer than from a memo's residual trie
+MAX_ROUNDS, MAX_WANTED = 12, 32  # of building, and what is built in one; beyond, a head is not walked by itself
 MAX_MEMOS = 1_000  # of one generation; a large one takes as much as a mask
 
 
@@ -51,6 +52,9 @@ class HeadMemos:
             if result == k.OK:
                 engine.count_walks(1, n_rounds)
                 return mask, Reads(deepest, bool(sets_read or anchors_pushed))
+            if n_rounds > MAX_ROUNDS or len(wanted) > MAX_WANTED:  # walked together, they go on where they waited
+                engine.rows.give_back(mask)
+                return engine.walk_heads(heads)[:2]
             if result == k.NEED_BUILD:
                 engine.make(wanted)
             for code in wanted if result == k.NEED_HEADS else ():
@@ -61,7 +65,7 @@ class HeadMemos:
         """Walk a head by itself, and keep what it reads."""
         engine = self._engine
         mask = engine.rows.empty_row()
-        is_full = engine.tables.head_memos.n >= MAX_MEMOS
+        is_full, n_rounds = engine.tables.head_memos.n >= MAX_MEMOS, 0
         while not is_full:
             held, walker = engine.walkers.take_one(engine.tables, 1)
             with held:
@@ -76,6 +80,10 @@ class HeadMemos:
                 engine.make([k.MEMO_REQUEST | shaped])
             elif result in (k.OK, k.EMPTY):
                 is_full = result == k.EMPTY
+                break
+            n_rounds += 1
+            if n_rounds > MAX_ROUNDS or len(wanted) > MAX_WANTED:
+                is_full = True
                 break
             if wanted:
                 engine.make(wanted)
