@@ -52,3 +52,10 @@ def test_masks_of_a_nested_text_are_those_of_a_shallow_one(depth: int) -> None:
         matcher.advance(token)
     assert matcher.is_complete()
     assert grammar.engine.counters.walks - walks <= 4
+
+
+def test_repetitions_side_by_side_are_one() -> None:
+    several = domino.grammar("start: " + '"ab"? ' * 3000 + '"ab"~2..3 "c"', syntax="lark")
+    assert several.expression is domino.grammar('start: "ab"~2..3003 "c"', syntax="lark").expression
+    assert several.matches("ab" * 3003 + "c")
+    assert not several.matches("abc")

@@ -7,6 +7,7 @@ without a stack; a large or often used part gets a frame of its own, which all i
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from contextlib import suppress
 
 from tokenizer_align.errors import GrammarError
@@ -15,6 +16,7 @@ from tokenizer_align.expressions import (
     EPSILON,
     K_BOTH,
     K_NEG,
+    K_REPEAT,
     K_SEQ,
     K_SET,
     Expr,
@@ -138,7 +140,7 @@ class GrammarCompiler:
             is_outside = rule is not None and not rule.is_terminal and self.rules[part.name].is_terminal
             return seq(value, self._gap) if is_outside else value
         if isinstance(part, Sequence):
-            return seq(*(self._expr(inner, rule) for inner in part.parts))
+            return seq(*_joined(self._expr(inner, rule) for inner in part.parts))
         if isinstance(part, Choice):
             return alt(*(self._expr(inner, rule) for inner in part.parts))
         if isinstance(part, Repeated):
@@ -163,6 +165,20 @@ class GrammarCompiler:
             return self._expr(part, None)
         finally:
             self._values = values
+
+
+def _joined(parts: Iterable[Expr]) -> list[Expr]:
+    """The parts of a sequence, repetitions of the same regular thing side by side as one: `x? x? x*` is `x{0,}`."""
+    found: list[Expr] = []
+    for part in parts:
+        last = found[-1] if found else EPSILON
+        if last.kind == part.kind == K_REPEAT and last.args == part.args and not part.has_call:
+            (lo, hi), (more_lo, more_hi) = last.data, part.data
+            both = None if hi is None or more_hi is None else hi + more_hi
+            found[-1] = repeat(part.args[0], lo + more_lo, both)
+        else:
+            found.append(part)
+    return found
 
 
 def wrong_differences(grammar: Grammar) -> list[GrammarProblem]:
