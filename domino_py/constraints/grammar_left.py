@@ -61,6 +61,7 @@ class LeftRecursion:
         self._final: dict[Rule, Rule] = {}
         self._plus: dict[Rule, Rule] = {}
         self._corner_memo: dict[Rule, _Corners] = {}
+        self._steps: dict[Rule, list[tuple[Rule, Expr]]] = {}
         self._chains: dict[tuple[Rule, Rule], Rule] = {}
         self._translated: dict[Expr, Expr] = {}
         self._keep: list[Expr] = []  # nodes whose memos were set here
@@ -222,11 +223,22 @@ class LeftRecursion:
     def _chain_body(self, goal: Rule, same: dict[Rule, None]) -> Expr:
         ways = [EPSILON] if goal in same else []
         for rule in same:
-            for above in self._group[goal]:
-                step = self._nonempty(self._corners_of(above).after.get(rule, EMPTY))
+            for above, after in self._steps_from(rule):
+                step = self._nonempty(after)
                 if step is not EMPTY:
                     ways.append(seq(step, call(self._chain(goal, above))))
         return self._translate(alt(*ways))
+
+    def _steps_from(self, raw: Rule) -> list[tuple[Rule, Expr]]:
+        """The rules of the group that may begin with `raw`, each with what follows it there."""
+        if raw not in self._steps:
+            group = self._group[raw]
+            self._steps.update({rule: [] for rule in group})
+            for above in group:
+                for rule, step in self._corners_of(above).after.items():
+                    if step is not EMPTY:
+                        self._steps[rule].append((above, step))
+        return self._steps[raw]
 
     def _same_text(self, raw: Rule) -> dict[Rule, None]:
         """The rules of the group of which a text of `raw` is one by itself."""
@@ -234,9 +246,8 @@ class LeftRecursion:
         work = [raw]
         while work:
             here = work.pop()
-            for above in self._group[raw]:
-                step = self._corners_of(above).after.get(here, EMPTY)
-                if above not in found and step is not EMPTY and self._may_be_empty(step):
+            for above, step in self._steps_from(here):
+                if above not in found and self._may_be_empty(step):
                     found[above] = None
                     work.append(above)
         return found
