@@ -6,8 +6,10 @@ import ast
 import datetime
 import os
 import xml.etree.ElementTree as ElementTree
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -56,8 +58,18 @@ def random_texts(constraint: Constraint, n: int, budget: int = 120) -> list[str]
     return texts
 
 
+C_WORDS = (
+    "auto break case char const continue default do double else enum extern float for goto if inline int long register "
+    "restrict return short signed sizeof static struct switch typedef union unsigned void volatile while _Alignas "
+    "_Alignof _Atomic _Bool _Complex _Generic _Imaginary _Noreturn _Static_assert _Thread_local bool true false"
+).split()
+
 KNOWN = [
-    ("arithmetic", ["1+2*(3-4.5)/-2", "0"], ["01", "1+", "(1", "1 2"]),
+    (
+        "arithmetic",
+        ["1+2*(3-4.5)/-2", "0", "- 1", "( 1 )", "2 * - ( 3 - 4 )"],
+        ["01", "1+", "(1", "1 2", "()", "( )", "-"],
+    ),
     (
         "sql",
         [
@@ -69,22 +81,119 @@ KNOWN = [
     ),
     (
         "python_expression",
-        ["[f(x)**2 for x in y if x%2==0]", "a if b else {'k': 1}", "not x in (1,)"],
-        ["1 +", "for", "f(", "1x"],
+        [
+            "[f(x)**2 for x in y if x%2==0]",
+            "a if b else {'k': 1}",
+            "not x in (1,)",
+            "f(x=1)",
+            "f(a, key=lambda x: -x, reverse = True)",
+            r'"a\n\x41\"\\"',
+            r"'\u00e9\''",
+            "a[1:2:3]",
+            "a[::2]",
+            "a[x if y else lambda:1:2]",
+        ],
+        ["1 +", "for", "f(", "1x", "f(x=1, 2)", "f(x=)", "f(None=1)", r'"\x4"', r"'\'", r"'\u12'", "a[1:2:3:4]", "a[]"],
     ),
-    ("c_statements", ["int i = 0;\nwhile (i < 10) {\n    i++;\n}\n"], ["int = 0;\n", "i++\n"]),
+    (
+        "c_statements",
+        [
+            "int i = 0;\nwhile (i < 10) {\n    i++;\n}\n",
+            "x = y - -z;\n",
+            "x = a- -1;\n",
+            "x = a-!b;\n",
+            "x = a+b&&c;\n",
+            "int x[2] = {1, 2};\nint y[3];\n",
+            "bool done = true;\n",
+            "int autos = 1;\n",
+        ],
+        [
+            *("int = 0;\n", "i++\n", "int x[2] = 3;\n", "int x[2] = {};\n", "x = a&&&b;\n"),
+            *("x = y--z;\n", "x = a--1;\n", "x = a - --b;\n", "x = a--(b);\n", "x = - -a;\n"),
+            *(f"int {word} = 3;\n" for word in C_WORDS),
+            *(f"{word}(1);\n" for word in C_WORDS),
+        ],
+    ),
     (
         "graphql",
-        ["query Q($id: ID!) {\n  user(id: $id) {\n    name\n    ...F\n  }\n}", "{ a: b }"],
-        ["{}", "query {", "{ ...on }"],
+        [
+            "query Q($id: ID!) {\n  user(id: $id) {\n    name\n    ...F\n  }\n}",
+            "{ a: b }",
+            "{user(id:1){name}}",
+            "query($a:Int=5){a(x:$a,y:[1,2]){b c}}",
+            "{a{b},c}",
+        ],
+        ["{}", "query {", "{ ...on }", "{ab(){c}}", "{a(b)}", "{a:}"],
     ),
-    ("promql", ['sum by (job) (rate(http_total{code=~"5.."}[5m])) / 2', "up offset 5m"], ["rate(up)", "up[5m]", "{}"]),
+    (
+        "promql",
+        [
+            *(
+                'sum by (job) (rate(http_total{code=~"5.."}[5m])) / 2',
+                "up offset 5m",
+                "-x",
+                "x[5m] offset 1h",
+                "up[5m]",
+            ),
+            *("absent(x)", "1 + 2", "1 == bool 2", "(1 < bool 2) * x", "1 < x", "x == 1 and y > -2", "(x or y) + 1"),
+            *("topk(3, x)", "histogram_quantile(0.9, sum(rate(b[5m])) by (le))", '{a="",b="c"}', '{a!=""}', "x{}"),
+            *(r'x{a=~"b.*|[0-9]+\\.com",c!="d"}', '{a=~"b.*"}', "vector(1)", "scalar(x) > bool 1", "x offset 99y"),
+            *("infra", "on_call", 'x{__name="y"}', '{__name__="y"}', "-1", "2 * -(3)"),
+        ],
+        [
+            *(
+                "rate(up)",
+                "up[5m] + 1",
+                "{}",
+                "1 and 2",
+                "1 or x",
+                "x and 1",
+                "x and (1)",
+                "(1) unless x",
+                "x and 1 + 2",
+            ),
+            *('{a=""}', '{a!="b"}', '{a=~".*"}', '{a=~"b|c*"}', '{a=~""}', "1 == 2", "(1) > (2)", "1 == 2 == x"),
+            *('x{a=~"("}', 'x{a=~"b**"}', 'x{a!~"["}', 'x{a=~"*"}', r'x{a=~"\."}', r'x{a=~"\\"}', 'x{a=~"[z-a]"}'),
+            *(
+                "sum(1)",
+                "abs(1)",
+                "sort(1)",
+                "topk(1, 5)",
+                "topk(x, y)",
+                "rate(1[5m])",
+                "sum by (job) (1)",
+                "ceil(1 + 2)",
+            ),
+            *("histogram_quantile(0.9, 5)", "vector(x)", "scalar(1)", "x offset 999999y", "x[999999y]", "absent(1)"),
+            *('Inf{a="b"}', 'nAn{a="b"}', "atan2", "AND", "Offset", "OR + x", "by", 'x{__name__="y"}'),
+            *('x{a="b",__name__="y"}', "x offset 1m offset 5m", "1 offset 5m", "x > bool"),
+        ],
+    ),
     (
         "markdown_table",
-        ["| a | b |\n| --- | :-: |\n| 1 |  |\n"],
-        ["| a | b |\n| --- |\n| 1 | 2 |\n", "| a |\n| - |\n", "| a | b |\n| --- | :-: |\n| 1 |\n"],
+        [
+            "| a | b |\n| --- | :-: |\n| 1 |  |\n",
+            "| a | b |\n|---|---|\n| | b |\n",
+            "|a|b|\n|-|:-|\n|1|2|\n",
+            "| name | n  |\n|------|---:|\n| x    | 1  |\n",
+        ],
+        [
+            *("| a | b |\n| --- |\n| 1 | 2 |\n", "| a |\n| - |\n", "| a | b |\n| --- | :-: |\n| 1 |\n"),
+            *("| a |\n|  |\n| 1 |\n", "| a |\n|--|-|\n| 1 |\n", "|a||\n|-|-|\n|1|2|\n"),
+        ],
     ),
-    ("chess", ["1. e4 e5 2. Nf3 Nc6 3. O-O exd8=Q+ 1-0"], ["1. e9", "e4", "1. Pf3"]),
+    (
+        "chess",
+        [
+            *("1. e4 e5 2. Nf3 Nc6 3. O-O exd1=Q+ 1-0", "1. e4", "1. exd8=N# 0-1", "1. hxg3 axb6", "1. Nbd2 Rfe8"),
+            *("1. N1d2 Nd7f6", "1. Qh4e1 Bc1xf4", "1. R1a3 Ra1xa8", "1. Q3h5 Rad8"),
+        ],
+        [
+            *("1. e9", "e4", "1. Pf3", "1. axh5", "1. exe5", "1. axc5", "1. exd1=Q", "1. e4 d8=Q", "1. e2", "1. e4 e7"),
+            *("1. Bb5b6", "1. Bb5xd6", "1. Bbb4", "1. B4c4", "1. Ra1b2", "1. Ra1a1", "1. Nb1b3", "1. Nae4", "1. N1f4"),
+            *("1. Na1c3", "1. Qa1b3", "1. Ka1b1", "1. e4 2. d4", "1. e8", "1. e8=K"),
+        ],
+    ),
     (
         "date",
         ["2024-02-29", "2000-02-29", "1999-12-31"],
@@ -151,9 +260,33 @@ def test_generated_moves_are_legal_notation() -> None:
         read_chess(text)
 
 
-@pytest.mark.parametrize("name", ["c_statements", "graphql", "promql"])
-def test_generated_texts_match(name: str) -> None:
-    assert len(random_texts(getattr(grammars, name), 20)) == 20  # random_texts compares with matches
+def read_c(text: str) -> None:
+    pycparser = pytest.importorskip("pycparser", reason="pycparser reads C here")
+    pycparser.CParser().parse(f"typedef int bool; void f() {{\n{text}}}")
+
+
+def read_graphql(text: str) -> None:
+    pytest.importorskip("graphql", reason="graphql-core reads GraphQL here").parse(text)
+
+
+def read_promql(text: str) -> None:
+    pytest.importorskip("promql_parser", reason="promql-parser reads PromQL here").parse(text)
+
+
+READERS = [("c_statements", read_c), ("graphql", read_graphql), ("promql", read_promql)]
+
+
+@pytest.mark.parametrize(("name", "read"), READERS, ids=[name for name, _ in READERS])
+def test_generated_texts_can_be_read(name: str, read: Callable[[str], None]) -> None:
+    texts = random_texts(getattr(grammars, name), N_SAMPLES if os.environ.get("DOMINO_SLOW") else 20)
+    for text in texts:  # random_texts compares with matches, also where no reader is installed
+        read(text)
+
+
+@pytest.mark.parametrize(("name", "read"), READERS, ids=[name for name, _ in READERS])
+def test_known_texts_can_be_read(name: str, read: Callable[[str], None]) -> None:
+    for text in next(legal for known, legal, _ in KNOWN if known == name):
+        read(text)
 
 
 XML_TAGS = {"doc": ["id", "lang"], "p": ["class"], "b": [], "br": []}
@@ -174,10 +307,26 @@ def test_xml_closes_what_it_opened() -> None:
         assert not constraint.matches(text)
 
 
+def test_xml_attributes_stand_at_most_once() -> None:
+    constraint = grammars.xml({"a": ["id", "x"]})
+    assert constraint.matches('<a id="1" x="2"/>')
+    for text in ('<a id="1" id="2"/>', '<a x="1" x="2"/>', '<a id="1" x="2" id="3"/>'):
+        assert not constraint.matches(text)
+    with pytest.raises(domino.InvalidOption, match="'x' of 'a' is listed twice"):
+        grammars.xml({"a": ["x", "y", "x"]})
+
+
 def test_xml_refuses_what_is_no_name() -> None:
-    for tags in ([], "ab", ["a b"], ["1"]):
+    wrong: list[Any] = [[], "ab", b"ab", ["a b"], ["1"], [["a"]], 5, None]
+    for tags in wrong:
         with pytest.raises(domino.InvalidOption):
             grammars.xml(tags)
+    attributes: list[Any] = ["id", None, 5, [3], [""]]
+    for own in attributes:
+        with pytest.raises(domino.InvalidOption, match=r"attributes of 'a' are|no name"):
+            grammars.xml({"a": own})
+    with pytest.raises(domino.InvalidOption, match=r"Did you mean \['id'\]"):
+        grammars.xml({"a": "id"})
     with pytest.raises(domino.InvalidOption, match="root"):
         grammars.xml(["a"], root="b")
 

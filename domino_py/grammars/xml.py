@@ -24,19 +24,15 @@ def xml(tags: Iterable[str] | Mapping[str, Iterable[str]], root: str | None = No
     """One XML element, with text and elements of these tags inside.
 
     `tags`: names, or a mapping from each name to the attributes that it may have (each at most once, in this order).
-    `root`: the tag of the outermost element; by default any. Raises InvalidOption for what is no name.
+    `root`: the tag of the outermost element; by default any. Raises InvalidOption for what is no name or list of names,
+    and for an attribute that is listed twice.
 
     >>> xml(["a", "b"]).matches("<a>x<b/></a>"), xml(["a", "b"]).matches("<a>x<b></a>")
     (True, False)
     """
     from domino_py.constraints.grammar import grammar
 
-    known = {name: tuple(tags[name]) for name in tags} if isinstance(tags, Mapping) else dict.fromkeys(tags, ())
-    if isinstance(tags, str) or not known:
-        raise InvalidOption("tags", "tags is a list of names, or a mapping from names to their attributes.")
-    for name in [*known, *(attribute for attributes in known.values() for attribute in attributes)]:
-        if not isinstance(name, str) or not _NAME.fullmatch(name):
-            raise InvalidOption("tags", f"{name!r} is not a name of XML.")
+    known = _attributes_of(tags)
     if root is not None and root not in known:
         raise InvalidOption("root", f"root={root!r} is none of the tags {', '.join(known)}.", known)
     places = {name: f"e{index}" for index, name in enumerate(known)}
@@ -49,3 +45,29 @@ def xml(tags: Iterable[str] | Mapping[str, Iterable[str]], root: str | None = No
         lines.append(f'{places[name]}: "<{name}" {written} ("/>" | ">" (element | text)* "</{name}>")')
     rest = _ATTRIBUTES + _REST if any(known.values()) else _REST  # a rule without use would be warned of
     return grammar("\n".join(lines) + rest, syntax="lark")
+
+
+def _attributes_of(tags: Iterable[str] | Mapping[str, Iterable[str]]) -> dict[str, tuple[str, ...]]:
+    """The attributes of each tag, checked."""
+    if isinstance(tags, str | bytes) or not isinstance(tags, Iterable):
+        raise InvalidOption(
+            "tags", f"tags is a list of names, or a mapping from names to their attributes, not {tags!r}."
+        )
+    given: list[tuple[str, Iterable[str]]]
+    given = [*tags.items()] if isinstance(tags, Mapping) else [(name, ()) for name in tags]
+    if not given:
+        raise InvalidOption("tags", "tags has no name; XML needs one element.")
+    known: dict[str, tuple[str, ...]] = {}
+    for name, attributes in given:
+        if isinstance(attributes, str | bytes) or not isinstance(attributes, Iterable):
+            hint = f" Did you mean [{attributes!r}]?" if isinstance(attributes, str) else ""
+            raise InvalidOption("tags", f"The attributes of {name!r} are a list of names, not {attributes!r}.{hint}")
+        own = tuple(attributes)
+        for written in (name, *own):
+            if not isinstance(written, str) or not _NAME.fullmatch(written):
+                raise InvalidOption("tags", f"{written!r} is not a name of XML.")
+        for attribute in own:
+            if own.count(attribute) > 1:
+                raise InvalidOption("tags", f"The attribute {attribute!r} of {name!r} is listed twice.")
+        known[name] = own
+    return known
