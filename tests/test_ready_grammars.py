@@ -325,7 +325,7 @@ def test_xml_refuses_what_is_no_name() -> None:
             grammars.xml(tags)
     attributes: list[Any] = ["id", None, 5, [3], [""]]
     for own in attributes:
-        with pytest.raises(domino.InvalidOption, match="attributes of .a. are|not a name"):
+        with pytest.raises(domino.InvalidOption, match=r"attributes of .a. are|not a name"):
             grammars.xml({"a": own})
     with pytest.raises(domino.InvalidOption, match=r"Did you mean \['id'\]"):
         grammars.xml({"a": "id"})
