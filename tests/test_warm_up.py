@@ -11,7 +11,7 @@ from numba.core.dispatcher import Dispatcher
 
 import domino_py as domino
 from tests.reference.tiny_bpe import tiny_bpe
-from tokenizer_align import kernels
+from tokenizer_align import kernels, shape_kernels
 from tokenizer_align.canonical import bpe_kernels, fate_kernels, path_kernels, signature_paths
 from tokenizer_align.compiled import Compiled, compile_expression
 from tokenizer_align.engine import Engine
@@ -21,7 +21,7 @@ from tokenizer_align.warm_up import warm_up
 VOCABULARY = Vocabulary.from_bytes([*(bytes([b]) for b in range(256)), b'":', b"true", None], [258])
 
 
-MODULES = (kernels, bpe_kernels, fate_kernels, path_kernels, signature_paths)
+MODULES = (kernels, shape_kernels, bpe_kernels, fate_kernels, path_kernels, signature_paths)
 
 
 def compiled_kernels() -> dict[str, int]:
@@ -57,6 +57,7 @@ def test_a_real_constraint_compiles_no_kernel_that_warming_up_left_out() -> None
 def test_nor_do_rows_that_are_kept_and_memos_that_are_entered_anew() -> None:
     warm_up()
     before = compiled_kernels()
+    Engine(VOCABULARY, shape_min_nodes=0)  # as of a large vocabulary
     engine = Engine(VOCABULARY, memo_min_nodes=2, wide_bytes=4)
     for constraint in (domino.json(), domino.regex("[a-z]{2,9}|1+"), domino.choice(["ab", "ba"])):
         for _ in range(2):

@@ -101,6 +101,7 @@ def _run_masks() -> None:
             matcher.advance(char)
             matcher.mask()
     engine.rows.age()
+    Engine(engine.vocabulary, shape_min_nodes=0)  # as of a large vocabulary
 
 
 def _run_laws() -> None:
