@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import domino_py as domino
@@ -59,3 +60,29 @@ def test_repetitions_side_by_side_are_one() -> None:
     assert several.expression is domino.grammar('start: "ab"~2..3003 "c"', syntax="lark").expression
     assert several.matches("ab" * 3003 + "c")
     assert not several.matches("abc")
+
+
+def test_text_between_elements_is_one_frame() -> None:
+    """Regression: `(element | text)*` was split at every character, which took seconds in large vocabularies."""
+    grammar = domino.grammar(
+        'start: "<a>" (element | text)* "</a>"\n'
+        'element: "<b>" (start | text)+ "</b>"\n'
+        "text: (TEXT | ENTITY)+\n"
+        "TEXT: /[^<>&]/\n"
+        'ENTITY: "&lt;" | "&amp;"\n',
+        syntax="lark",
+    )
+    for text, legal in (
+        ("<a></a>", True),
+        ("<a>x&lt;y<b>z</b>x<b><a></a></b></a>", True),
+        ("<a><b></b></a>", False),
+        ("<a><b>x<a>y</a>z</b>&amp;</a>", True),
+        ("<a>x&y</a>", False),
+        ("<a><b>x</a></b>", False),
+    ):
+        assert grammar.matches(text) is legal, text
+    vocabulary = Vocabulary.from_bytes([*(bytes([byte]) for byte in range(256)), None], (256,))
+    made = compile_expression(grammar.expression, vocabulary)
+    texts = [np.frombuffer(b"<a>" + b"x" * n, np.uint8) for n in (1, 50)]
+    few, many = (len(made.engine.run(made.start.heads, text)) for text in texts)
+    assert few == many <= 3

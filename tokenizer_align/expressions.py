@@ -43,6 +43,7 @@ __all__ = [
     "ALL_BYTES",
     "EMPTY",
     "EPSILON",
+    "FRAME",
     "K_ALT",
     "K_ANCHOR",
     "K_BOTH",
@@ -86,6 +87,7 @@ __all__ = [
 ]
 
 ALL_BYTES: Final = (1 << 256) - 1
+FRAME: Final = "(frame)"  # the name of rules that `frame` makes; no rule of a grammar is called so
 _FACTOR_DEPTH = 8  # how many common parts are taken out at once; the rest shows itself in later derivatives
 
 EMPTY: Final = intern_node(K_EMPTY)
@@ -359,5 +361,5 @@ def frame(body: Expr) -> Expr:
     if body.kind in (K_EMPTY, K_EPSILON, K_SET, K_LIT, K_CALL):
         return body
     if body.frame_rule is None:
-        body.frame_rule = Rule("frame", body)
+        body.frame_rule = Rule(FRAME, body)
     return call(body.frame_rule)

@@ -14,7 +14,10 @@ from tokenizer_align.errors import GrammarError
 from tokenizer_align.expressions import (
     EMPTY,
     EPSILON,
+    FRAME,
+    K_ALT,
     K_BOTH,
+    K_CALL,
     K_NEG,
     K_REPEAT,
     K_SEQ,
@@ -25,6 +28,7 @@ from tokenizer_align.expressions import (
     call,
     frame,
     minus,
+    plus,
     repeat,
     seq,
     seq_parts,
@@ -144,7 +148,9 @@ class GrammarCompiler:
         if isinstance(part, Choice):
             return alt(*(self._expr(inner, rule) for inner in part.parts))
         if isinstance(part, Repeated):
-            return repeat(self._expr(part.part, rule), part.lo, part.hi)
+            item = self._expr(part.part, rule)
+            free = self._free_between(item) if part.hi is None and part.lo < 2 else None
+            return repeat(item, part.lo, part.hi) if free is None else _around(*free, at_least_one=part.lo == 1)
         assert isinstance(part, Without)
         recursive = {name.name: None for name in references(part) if name.name not in self._regular}
         if recursive:
@@ -158,6 +164,20 @@ class GrammarCompiler:
             return UNREAD
         return found
 
+    def _free_between(self, item: Expr) -> tuple[Expr, Expr] | None:
+        """What of a repeated choice is regular and wide, as text between elements is, and the rest; None where nothing
+        is. `(element | text+)*` could be split in as many ways as its text has, and walked at every character."""
+        free, rest = list[Expr](), list[Expr]()
+        for one in item.args if item.kind == K_ALT else (item,):
+            regular = _without_frames(one)
+            if regular is None:
+                rest.append(one)
+            else:
+                once = regular.kind == K_REPEAT and regular.data[0] < 2 and regular.data[1] is None
+                free.append(regular.args[0] if once else regular)
+        found = alt(*free)
+        return (found, alt(*rest)) if item.has_call and free and self._is_wide(found) else None
+
     def _regular_expr(self, part: Part) -> Expr:
         """The expression of a regular part without any calls."""
         values, self._values = self._values, self._regular
@@ -165,6 +185,28 @@ class GrammarCompiler:
             return self._expr(part, None)
         finally:
             self._values = values
+
+
+def _without_frames(node: Expr) -> Expr | None:
+    """A regular part without calls; None where it is not regular."""
+    if not node.has_call:
+        return node
+    if node.kind == K_CALL and node.data.name == FRAME:
+        body: Expr = node.data.body
+        return None if body.has_call else body
+    if node.kind == K_SEQ:
+        parts = [_without_frames(part) for part in seq_parts(node)]
+        return None if None in parts else seq(*(part for part in parts if part is not None))
+    return None
+
+
+def _around(free: Expr, rest: Expr, at_least_one: bool) -> Expr:
+    """`(free | rest)*`, or `+`, with the free parts as one frame in front and behind each of the rest."""
+    between = frame(star(free))
+    behind = star(seq(rest, between))
+    if not at_least_one:
+        return seq(between, behind)
+    return alt(seq(frame(plus(free)), behind), seq(rest, between, behind))
 
 
 def _joined(parts: Iterable[Expr]) -> list[Expr]:
