@@ -43,10 +43,15 @@ class PassLogits:
 
     def copy_of(self, row: int, column: int) -> PassLogits:
         """Return one position's logits, which stay when the next pass writes over these."""
-        kept = object.__new__(PassLogits)
-        kept._sender, tops = None, self._tops
+        import torch
+
+        kept, tops = object.__new__(PassLogits), self._tops
+        kept._sender = kept._array = None
         kept._logits = self._logits[row : row + 1, column : column + 1].clone()
-        kept._array = None if self._array is None else self._array[row : row + 1, column : column + 1].copy()
+        if self._array is not None:
+            is_same = kept._logits.dtype == torch.float32 and kept._logits.device.type == "cpu"
+            here = self._array[row : row + 1, column : column + 1]
+            kept._array = kept._logits.numpy() if is_same else here.copy()
         kept._tops = tops and Tops(
             [[tops.ids[row][column]]], [[tops.scores[row][column]]], [[tops.log_normalizers[row][column]]]
         )
@@ -142,7 +147,11 @@ class Position:
 
     def copy(self) -> Position:
         """Return the same, which stays when the next pass writes over these logits."""
-        return Position(self._logits.copy_of(self._row, self._column), 0, 0)
+        kept = object.__new__(Position)
+        kept._logits, kept._row, kept._column = self._logits.copy_of(self._row, self._column), 0, 0
+        kept._scores, kept._lse, kept._known = None, self._lse, dict(self._known)
+        kept.best, kept.best_score = self.best, self.best_score
+        return kept
 
     def check(self, step: int) -> None:
         """Raise DominoError unless the best score is a finite number."""

@@ -89,8 +89,9 @@ class DecodeOptions:
 
     @property
     def takes_back(self) -> bool:
-        """Whether a token may be written anew (see `rows.Row`): sampling keeps to the law that it names."""
-        return not self.do_sample and not self.penalizes
+        """Whether a token may be written anew (see `rows.Row`): sampling keeps to the law that it names, and with
+        `exact` no token may depend on which of two nearly equal scores a wide pass finds larger."""
+        return not self.do_sample and not self.penalizes and not self.exact
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,6 +65,7 @@ class Row:
         self.alone = False
         self.takes_back = False
         self._before: Position | None = None  # which decided the last token, where it may be taken back
+        self._kept: Position | None = None  # the last one that was copied
         self._refused: tuple[int, frozenset[int]] = (-1, frozenset())  # a place of the output, and what was there
         self._n_given = 0
         self.statistics = RowStatistics(n_prompt_tokens=len(self.head))
@@ -221,8 +222,8 @@ class Row:
         self._remember()
 
     def _keep_before(self) -> None:
-        if self._before is not None:
-            self._before = self._before.copy()
+        if self._before is not None and self._before is not self._kept:
+            self._before = self._kept = self._before.copy()
 
     def take_new(self) -> tuple[int, ...]:
         """The tokens that are settled since this was last asked for."""

@@ -138,7 +138,7 @@ def test_greedy_outputs_are_those_of_the_twin_with_drafts_and_without(name: str)
     constraint, n_taken_back = CONSTRAINTS[name], 0
     for seed in range(4):
         expected = [plain_greedy(model_of(seed), constraint, tokenizer_of()(prompt)["input_ids"]) for prompt in PROMPTS]
-        for options in ({"speculate": True}, {"speculate": False}, {"exact": True}, {"measure": "full"}):
+        for options in ({"speculate": True}, {"speculate": False}, {"measure": "full"}):
             together = run(seed, PROMPTS, constraint, **options)
             alone = [run(seed, [prompt], constraint, **options)[0] for prompt in PROMPTS]
             for (ids, n_back), *found in zip(expected, together, alone, strict=True):
@@ -148,6 +148,15 @@ def test_greedy_outputs_are_those_of_the_twin_with_drafts_and_without(name: str)
                     assert constraint.matches(vocabulary().decode(one.token_ids))
         n_taken_back += sum(n for _, n in expected)
     assert n_taken_back >= 4 or name != "object"
+
+
+def test_exact_takes_nothing_back() -> None:
+    """Whether to take back may hang on two scores that passes of different widths put in different orders."""
+    for seed in range(4):
+        with_drafts, without = (run(seed, PROMPTS, PERSON, exact=True, speculate=drafts) for drafts in (True, False))
+        for one, other in zip(with_drafts, without, strict=True):
+            assert one.token_ids == other.token_ids
+            assert one.statistics.n_taken_back == other.statistics.n_taken_back == 0
 
 
 def test_the_numbers_are_those_of_what_stays() -> None:
