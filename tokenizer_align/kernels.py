@@ -2730,13 +2730,14 @@ def same_heads(ctx, begin, size, codes, stacks, first):  # type: ignore[no-untyp
 
 
 @njit(cache=True, nogil=True)
-def end_groups(ctx, n_heads, tokens, text_start, text, group, bounds, out_codes, out_stacks, live, complete):  # type: ignore[no-untyped-def]
+def end_groups(ctx, n_heads, tokens, text_start, text, marks, group, bounds, out_codes, out_stacks, live, complete):  # type: ignore[no-untyped-def]
     """Run each token from the heads and group the tokens by the heads behind them.
 
-    tokens: int32[n]; the bytes of token t: text[text_start[t]:text_start[t + 1]]. group: int32[n], -1 where a token
-    cannot be read. Of group g: its heads in out_codes and out_stacks (int64[m]) at bounds[g]:bounds[g + 1]; which bytes
-    they read, live: uint64[k, 4]; whether the text may end, complete: bool[k]. Returns (result, number of groups; -1:
-    an array is too small).
+    tokens: int32[n], best those that begin alike side by side, since what two share is read once; the bytes of token t:
+    text[text_start[t]:text_start[t + 1]]; marks: int64[m, 2], room for one more than the bytes of a token. group:
+    int32[n], -1 where a token cannot be read. Of group g: its heads in out_codes and out_stacks (int64[m]) at
+    bounds[g]:bounds[g + 1]; which bytes they read, live: uint64[k, 4]; whether the text may end, complete: bool[k].
+    Returns (result, number of groups; -1: an array is too small).
     """
     counts = _i64(ctx, COUNTS)
     counts[1] = 0
@@ -2744,37 +2745,51 @@ def end_groups(ctx, n_heads, tokens, text_start, text, group, bounds, out_codes,
     codes, stacks = _i64(ctx, HEAD_CODE), _i64(ctx, HEAD_STACK)
     n_groups = 0
     bounds[0] = 0
+    marks[0, 0], marks[0, 1] = 0, n_heads
+    depth, is_dead, before = 0, False, np.int64(0)  # bytes of the last token, at `before`, that were read
     for i in range(tokens.shape[0]):
-        begin, end = np.int64(0), np.int64(n_heads)
         token = np.int64(tokens[i])
-        for at in range(text_start[token], text_start[token + 1]):
-            after = step(ctx, begin, end, np.int64(text[at]), end)
-            begin, end = end, after
-            if begin == end:
+        first, size = np.int64(text_start[token]), np.int64(text_start[token + 1]) - np.int64(text_start[token])
+        common = 0
+        while common < depth and common < size and text[first + common] == text[before + common]:
+            common += 1
+        group[i] = -1
+        if is_dead and common == depth and size > depth and text[first + depth] == text[before + depth]:
+            continue
+        depth, is_dead, before = common, False, first
+        while depth < size:
+            begin, end = marks[depth, 0], marks[depth, 1]
+            after = step(ctx, begin, end, np.int64(text[first + depth]), end)
+            if after == end:
+                is_dead = True
                 break
+            depth += 1
+            marks[depth, 0], marks[depth, 1] = end, after
         if counts[2]:
             return NEED_ROOM, n_groups
-        group[i] = -1
-        size = end - begin
-        if size == 0:
+        if is_dead:
+            continue
+        begin, end = marks[depth, 0], marks[depth, 1]
+        n = end - begin
+        if n == 0:
             continue
         for g in range(n_groups - 1, -1, -1):
-            if bounds[g + 1] - bounds[g] == size and same_heads(ctx, begin, size, out_codes, out_stacks, bounds[g]):
+            if bounds[g + 1] - bounds[g] == n and same_heads(ctx, begin, n, out_codes, out_stacks, bounds[g]):
                 group[i] = g
                 break
         if group[i] < 0:
-            first = bounds[n_groups]
-            if n_groups >= complete.shape[0] or first + size > out_codes.shape[0]:
+            at = bounds[n_groups]
+            if n_groups >= complete.shape[0] or at + n > out_codes.shape[0]:
                 return OK, -1
             complete[n_groups] = False
-            for j in range(size):
-                out_codes[first + j] = codes[begin + j]
-                out_stacks[first + j] = stacks[begin + j]
+            for j in range(n):
+                out_codes[at + j] = codes[begin + j]
+                out_stacks[at + j] = stacks[begin + j]
                 complete[n_groups] = complete[n_groups] or codes[begin + j] == ACCEPT
             add_live_bytes(ctx, begin, end, live[n_groups])
             group[i] = n_groups
             n_groups += 1
-            bounds[n_groups] = first + size
+            bounds[n_groups] = at + n
     if counts[2]:
         return NEED_ROOM, n_groups
     return (NEED_BUILD if counts[1] else OK), n_groups
@@ -2989,6 +3004,231 @@ def list_all_texts(ctx, groups, lots, todo, is_thorough, limits, plan, rooms, te
             kinds[lot] = kind
         lot_ends[lot + 1] = n_texts
     return OK, lots.shape[0]
+
+
+@njit(cache=True, nogil=True)
+def intern_heads(codes, stacks, begin, end, heads):  # type: ignore[no-untyped-def]
+    """The number of a set of heads, codes and stacks begin..end-1, entered where it is new; -1: there is no room.
+
+    heads: (bounds: int64[n + 1], codes: int64[m], stacks: int64[m], table: int64[k], open addressing by content, -1:
+    free, count: int64[1], how many sets there are).
+    """
+    bounds, known_codes, known_stacks, table, count = heads
+    total = np.uint64(0)
+    for i in range(begin, end):
+        mixed = np.uint64(codes[i]) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(stacks[i])
+        mixed = (mixed ^ (mixed >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
+        total += mixed ^ (mixed >> np.uint64(32))
+    mask, size = table.shape[0] - 1, end - begin
+    slot = np.int64(total >> np.uint64(8)) & mask
+    while table[slot] >= 0:
+        g = table[slot]
+        first = bounds[g]
+        if bounds[g + 1] - first == size:
+            n_same = 0
+            for i in range(size):
+                for j in range(size):
+                    at = first + (i + j) % size  # mostly they stand in the same order
+                    if known_codes[at] == codes[begin + i] and known_stacks[at] == stacks[begin + i]:
+                        n_same += 1
+                        break
+            if n_same == size:
+                return g
+        slot = (slot + 1) & mask
+    g = count[0]
+    first = bounds[g]
+    if g + 2 > bounds.shape[0] or first + size > known_codes.shape[0] or 2 * (g + 1) > mask:
+        return np.int64(-1)
+    for i in range(size):
+        known_codes[first + i], known_stacks[first + i] = codes[begin + i], stacks[begin + i]
+    bounds[g + 1] = first + size
+    table[slot], count[0] = g, g + 1
+    return g
+
+
+@njit(cache=True, nogil=True)
+def intern_groups(bounds, codes, stacks, wanted, heads, out):  # type: ignore[no-untyped-def]
+    """Numbers of groups of heads: see `intern_heads`; wanted: int64[n], which; out: int64[n]. False: there is no
+    room."""
+    for i in range(wanted.shape[0]):
+        out[i] = intern_heads(codes, stacks, bounds[wanted[i]], bounds[wanted[i] + 1], heads)
+        if out[i] < 0:
+            return False
+    return True
+
+
+@njit(cache=True, nogil=True)
+def list_ways(ctx, g, p, limits, plan, kinds_of, rooms, heads, good, n_good, ways, n_ways):  # type: ignore[no-untyped-def]
+    """The tokens that may follow a set of heads g and a state p of P inside the open pre-token or behind a boundary:
+    those behind which a boundary surely may lie, or the text end, into good: int32[n]; the others as rows (token, bit
+    before it, set of heads, state) into ways: int64[m, 4].
+
+    kinds_of: (stops: uint8[n_states], kinds: uint8[n_rows]), see `path_kernels`; plan: see `list_texts`; heads: see
+    `intern_heads`; limits: (steps in all, steps below a first byte that has shown some good ones). Returns (result,
+    n_good, n_ways, 2: whatever leads here can be continued, 1: these are all, 0: there may be more, -1: the heads are
+    full, -2: good is, -3: ways is).
+    """
+    first, arcs, cuts, _, may_stop, reserved, _, may_end = plan
+    stops, kinds = kinds_of
+    items, marks, frames, live, spare_live = rooms
+    bounds, known_codes, known_stacks = heads[0], heads[1], heads[2]
+    counts = _i64(ctx, COUNTS)
+    counts[1] = 0
+    counts[2] = 0
+    codes, stacks = _i64(ctx, HEAD_CODE), _i64(ctx, HEAD_STACK)
+    trie_bytes, trie_ends, starts = _u8(ctx, TRIE_BYTE), _i32(ctx, TRIE_END), _i32(ctx, TRIE_TOKEN_START)
+    tables, by_byte, ids = _i32(ctx, TRIE_TABLE), _i32(ctx, TRIE_TABLES), _i32(ctx, TRIE_TOKEN_IDS)
+    old_good, old_ways = n_good, n_ways
+    n = bounds[g + 1] - bounds[g]
+    for i in range(n):
+        codes[i], stacks[i] = known_codes[bounds[g] + i], known_stacks[bounds[g] + i]
+    ends = open_bytes_of(ctx, np.int64(0), n, reserved, may_end, live[0])
+    found = may_cut(ctx, np.int64(0), n, p, ends, live[0], plan, frames, spare_live)
+    if counts[1] or counts[2]:
+        return (NEED_ROOM if counts[2] else NEED_BUILD), old_good, old_ways, 0
+    if found > 0:
+        return OK, old_good, old_ways, 2
+    is_all, n_steps, base, base_steps, base_good, n_first = found == 0, 0, 0, 0, n_good, 0
+    marks[0, 0], marks[0, 1] = 0, p
+    items[0, 0], items[0, 1], items[0, 2], items[0, 3], items[0, 4] = 0, 0, n, 0, 1
+    n_items = 1
+    while n_items > 0:
+        if n_steps - base_steps > limits[1] and n_good > base_good + 1 and n_items > base:
+            n_items, is_all = base, False  # on to another first byte
+            continue
+        n_items -= 1
+        node, begin, end, low, high = items[n_items]
+        if n_items < n_first:
+            base, base_steps, base_good = n_items, n_steps, n_good
+        top, top_mark = end, high
+        add_live_bytes(ctx, begin, end, live[0])
+        for i in range(4):
+            live[0, i] &= ~reserved[i]
+        table, child, last = np.int64(tables[node]), node + 1, np.int64(trie_ends[node])
+        word, k = live[0, 0], 0
+        while True:
+            if table >= 0:
+                while word == 0 and k < 3:
+                    k += 1
+                    word = live[0, k]
+                if word == 0:
+                    break
+                byte = k * 64 + _lowest_bit(word)
+                word &= word - np.uint64(1)
+                child = np.int64(by_byte[table * 256 + byte])
+                if child < 0:
+                    continue
+            else:
+                if child >= last:
+                    break
+                byte = np.int64(trie_bytes[child])
+            this = child
+            child = np.int64(trie_ends[child])
+            if not live[0, byte >> 6] >> np.uint64(byte & 63) & np.uint64(1):
+                continue
+            m = top_mark
+            if m + 2 * (high - low) + 64 > marks.shape[0] or n_items + 1 >= items.shape[0]:
+                return OK, old_good, old_ways, 0
+            for j in range(low, high):
+                place = marks[j, 1] * 256 + byte
+                for arc in range(first[place], first[place + 1]):
+                    bit, target = np.int64(arcs[arc, 0]), np.int64(arcs[arc, 1])
+                    if node != 0:
+                        if bit:
+                            continue
+                        bit = marks[j, 0]
+                    is_new = True
+                    for i in range(top_mark, m):
+                        is_new = is_new and not (marks[i, 0] == bit and marks[i, 1] == target)
+                    if is_new:
+                        if m >= marks.shape[0]:
+                            return OK, old_good, old_ways, 0
+                        marks[m, 0], marks[m, 1] = bit, target
+                        m += 1
+            if m == top_mark:
+                continue
+            after = step(ctx, begin, end, byte, top)
+            n_steps += 1
+            if after == top:
+                continue
+            if n_steps > limits[0]:
+                return (NEED_ROOM if counts[2] else NEED_BUILD if counts[1] else OK), n_good, n_ways, 0
+            behind, is_known, ends = np.int64(-1), False, False
+            for at in range(np.int64(starts[this]), np.int64(starts[this + 1])):
+                token = np.int64(ids[at])
+                for j in range(top_mark, m):
+                    q = marks[j, 1]
+                    stop, kind = stops[q], kinds[token]
+                    if not ((kind == 0 and stop == 0) or (kind == 1 and stop == 1)):
+                        continue
+                    if not is_known:
+                        ends, is_known = open_bytes_of(ctx, top, after, reserved, may_end, live[1]), True
+                    if settles(live[1], ends, cuts, q, may_stop):
+                        if marks[j, 0]:
+                            if counts[1] or counts[2]:
+                                return (NEED_ROOM if counts[2] else NEED_BUILD), old_good, old_ways, 0
+                            return OK, old_good, old_ways, 2
+                        if n_good >= good.shape[0]:
+                            return OK, old_good, old_ways, -2
+                        good[n_good] = token
+                        n_good += 1
+                        continue
+                    if behind < 0:
+                        behind = intern_heads(codes, stacks, top, after, heads)
+                    if behind < 0 or n_ways >= ways.shape[0]:
+                        return OK, old_good, old_ways, -1 if behind < 0 else -3
+                    ways[n_ways, 0], ways[n_ways, 1], ways[n_ways, 2], ways[n_ways, 3] = token, marks[j, 0], behind, q
+                    n_ways += 1
+            if np.int64(trie_ends[this]) > this + 1:
+                items[n_items, 0], items[n_items, 1], items[n_items, 2] = this, top, after
+                items[n_items, 3], items[n_items, 4] = top_mark, m
+                n_items += 1
+                top, top_mark = after, m
+        if node == 0:
+            n_first = n_items
+        if counts[1] or counts[2]:
+            return (NEED_ROOM if counts[2] else NEED_BUILD), old_good, old_ways, 0
+    return OK, n_good, n_ways, 1 if is_all else 0
+
+
+@njit(cache=True, nogil=True)
+def node_slot(keys, key):  # type: ignore[no-untyped-def]
+    """Where a node is in a table with open addressing, or would be."""
+    mask = keys.shape[0] - 1
+    mixed = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)
+    slot = np.int64((mixed ^ (mixed >> np.uint64(29))) >> np.uint64(8)) & mask
+    while keys[slot] != -1 and keys[slot] != key:
+        slot = (slot + 1) & mask
+    return slot
+
+
+@njit(cache=True, nogil=True)
+def list_all_ways(ctx, wanted, limits, plan, kinds_of, rooms, heads, good, ways, nodes, used):  # type: ignore[no-untyped-def]
+    """`list_ways` for nodes (set of heads, state of P), wanted: int64[n], of those that are not listed yet.
+
+    nodes: (keys: int64[k], open addressing by node, -1: free, places: int32[k], spans: int64[m, 5]: where the good ones
+    and the others of a node begin and end, and of which kind they are); used: int64[3], how many good tokens, ways and
+    nodes there are. Returns (result, what is full: 0 nothing, -1 the heads, -2 good, -3 ways, -4 nodes).
+    """
+    keys, places, spans = nodes
+    n_states = plan[2].shape[0]
+    for i in range(wanted.shape[0]):
+        slot = node_slot(keys, wanted[i])
+        if keys[slot] >= 0:
+            continue
+        at = used[2]
+        if at >= spans.shape[0] or 2 * at > keys.shape[0]:
+            return OK, -4
+        g, p = wanted[i] // n_states, wanted[i] % n_states
+        result, n_good, n_ways, kind = list_ways(
+            ctx, g, p, limits, plan, kinds_of, rooms, heads, good, used[0], ways, used[1]
+        )
+        if result != OK or kind < 0:
+            return result, kind
+        spans[at, 0], spans[at, 1], spans[at, 2], spans[at, 3], spans[at, 4] = used[0], n_good, used[1], n_ways, kind
+        keys[slot], places[slot] = wanted[i], at
+        used[0], used[1], used[2] = n_good, n_ways, at + 1
+    return OK, 0
 
 
 # --- kept rows: `row_table.py` owns the arrays behind `kept`, one int64 table of addresses ---------------------------

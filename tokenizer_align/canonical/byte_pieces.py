@@ -45,6 +45,13 @@ class BytePieces:
         continues = second is not None and 0x80 <= second < 0xC0
         return continues and (first is None or first < 0x80 or first >= 0xC0)
 
+    def second_bytes(self) -> npt.NDArray[np.bool_]:
+        """bool[256, 256]: which second bytes may follow a lead byte's piece."""
+        fits = np.zeros((256, 256), np.bool_)
+        for lead, seconds in self._seconds.items():
+            fits[lead, list(seconds)] = True
+        return fits
+
     def bad_right(self, a: int, n_rows: int) -> Words:
         """The tokens that cannot follow `a`, packed: uint32[ceil(n_rows / 32)]."""
         if a not in self.byte_of:

@@ -99,6 +99,11 @@ class ConstraintWalks:
         for cuts, weak_cuts in zip(paths.cuts, paths.weak_cuts, strict=True):
             self._may_precede_cut |= cuts | weak_cuts
         self._room = _Room(256)
+        tables = engine.tables
+        by_text = tables.trie_token_ids.array[: tables.trie_token_start.array[engine.n_vocabulary_nodes]]
+        self._places = np.zeros(engine.vocabulary.n_rows, np.int32)  # of tokens in the order of their bytes
+        self._places[by_text] = np.arange(len(by_text))
+        self._marks = np.zeros((engine.longest_token + 1, 2), np.int64)
 
     def narrow_tokens(self, heads: Heads) -> Ids:
         """Tokens that the heads can read, all narrow ones among them, in no order; the mask was made before."""
@@ -285,12 +290,14 @@ class ConstraintWalks:
 
     def _run_groups(self, heads: Heads, tokens: Ids) -> Groups:
         engine, group = self.engine, np.zeros(len(tokens), np.int32)
+        order = np.argsort(self._places[tokens]) if len(tokens) > 1 else np.zeros(len(tokens), np.intp)
+        by_text, in_order = tokens[order], np.zeros(len(tokens), np.int32)
         while True:
             room = self._room
             engine.load(heads)
             result, n = k.end_groups(
-                engine.tables.ctx, len(heads), tokens, self._paths.text_start, self._paths.text, group,
-                room.bounds, room.codes, room.stacks, room.live, room.complete,
+                engine.tables.ctx, len(heads), by_text, self._paths.text_start, self._paths.text, self._marks,
+                in_order, room.bounds, room.codes, room.stacks, room.live, room.complete,
             )  # fmt: skip
             if result != k.OK:
                 engine._again(result)
@@ -298,7 +305,7 @@ class ConstraintWalks:
                 self._room = _Room(4 * len(room.complete))
             else:
                 break
-        n_heads = int(room.bounds[n])
+        n_heads, group[order] = int(room.bounds[n]), in_order
         return Groups(
             group, room.bounds[: n + 1].copy(), room.codes[:n_heads].copy(), room.stacks[:n_heads].copy(),
             room.live[:n].copy(), room.complete[:n].copy(),

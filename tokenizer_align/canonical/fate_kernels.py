@@ -87,19 +87,22 @@ def sort_out(
 
 
 @njit(cache=True, nogil=True)
-def look_up(rows: Any, nodes: Any, shared: Any, keys: Any, values: Any, fates: Any) -> None:
+def look_up(rows: Any, nodes: Any, keys: Any, values: Any, fates: Any) -> None:
     """What was found before of the rows (token, group, state, bit) whose fate, int32[n], is -1.
 
-    nodes: int64[n_groups], what a state is added to for a key; shared: the same for what is found without the frames
-    below the top one, where only survival counts, -1: none.
+    nodes: int64[3, n_groups], what a state is added to for a key: of the heads, and, -1 where there is none, of the top
+    frame with and without the bytes that may come below it, where only survival counts. What was not found to survive
+    for those bytes gets -2.
     """
     for i in range(rows.shape[0]):
-        if fates[i] < 0:
-            g, p, token = rows[i, 1], rows[i, 2], rows[i, 0]
-            fates[i] = _find(keys, values, nodes[g] + p, token)
-            if fates[i] < 0 and shared[g] >= 0:
-                found = _find(keys, values, shared[g] + p, token)
-                fates[i] = found if found > 0 else -1
+        g, p, token = rows[i, 1], rows[i, 2], rows[i, 0]
+        for level in range(3):
+            if fates[i] < 0 and nodes[level, g] >= 0:
+                found = _find(keys, values, nodes[level, g] + p, token)
+                if found > 0 or (found == 0 and level == 0):
+                    fates[i] = found
+                elif found == 0 and level == 1:
+                    fates[i] = -2
 
 
 @njit(cache=True, nogil=True)

@@ -2,8 +2,8 @@
 
 A lot is the tokens that lead to the same heads and state of P. What is found of a small lot is remembered by (heads,
 state, token), since places of one constraint lead to the same heads again and again, and, where the frames below the
-top one do not matter, by the top one and the bytes that may come behind it; large lots are decided anew, which takes a
-look at a few rows of pairs.
+top one do not matter, by the top one, with the bytes that may come behind it or without; large lots are decided anew,
+which takes a look at a few rows of pairs.
 """
 
 from __future__ import annotations
@@ -19,36 +19,36 @@ from .fate_kernels import enter, gather, keep_alive, look_up, sort_out, table_wi
 from .open_texts import OpenTexts
 from .search import Search
 from .token_paths import Ids, States
+from .ways import Ways
 
 MAX_LOT = 64  # tokens of a lot that is remembered
 MAX_FATES = 1 << 18
 MAX_HEADS = 1 << 16
 
 MAX_LIVE = 8  # bytes that may come: beyond, texts are many, and what is found is looked up first
-FEW = 4  # so many are first decided under any stack
+OWN, BELOW, ANY = 0, 1, 2  # by which keys fates are remembered: of heads, of the top frame with and without more
 # Of (heads, state of P, tokens): int32[n], how many tokens were read behind each to see it survive, 0: it does not.
 Decide = Callable[[Heads, int, Ids], npt.NDArray[np.int32]]
+Rows = npt.NDArray[np.int32]  # int32[n, 4]: (token, group, state of P, bit)
+Flags = npt.NDArray[np.bool_]
 
 
 class Fates:
-    """What is known of tokens at places of one engine.
-
-    `decide` says it in full; `decide_shared` without the frames below the top one, where 0 settles nothing: for heads
-    to which `shared_key` gives a key, all of a key alike.
-    """
+    """What is known of tokens at places of one engine. `decide` says it in full, where nothing else does, and
+    `decide_above` of a token without the frames below the top one, where 0 settles nothing; `ways_above` gives what
+    lists ways without them, for the bytes that may come there."""
 
     def __init__(
         self,
         search: Search,
         decide: Decide,
-        decide_shared: Decide,
-        shared_key: Callable[[Heads], Hashable | None],
-        may_force: bool,
+        decide_above: Callable[[Heads, int, int], int],
+        ways_above: Callable[[int], Ways] | None,
         texts: OpenTexts | None,
+        ways: Ways | None,
     ) -> None:
-        self._texts = texts
-        self._search, self._may_force = search, may_force
-        self._decide, self._decide_shared, self._shared_key = decide, decide_shared, shared_key
+        self._texts, self._ways, self._ways_above = texts, ways, ways_above
+        self._search, self._decide, self._decide_above = search, decide, decide_above
         self._n_states = len(search.paths.cuts)
         self._open = np.zeros((1024, 4), np.int32)
         self.forget()
@@ -56,7 +56,7 @@ class Fates:
     def forget(self) -> None:
         """Drop everything."""
         self._numbers: dict[Hashable, int] = {}
-        self._nodes: dict[Heads, tuple[int, int]] = {}
+        self._nodes: dict[Heads, tuple[int, int, int, int]] = {}
         self._keys, self._values = table_with(1 << 10, np.empty(0, np.int64), np.empty(0, np.int32))
         self._n = 0
 
@@ -75,9 +75,14 @@ class Fates:
         if self._texts is not None:
             self._texts.decide(groups, lots, firsts, rows[:, 0], ~is_wide, fates)
         if (fates < 0).any():
-            nodes = self._look_up(groups, rows, fates)
+            nodes, below = self._look_up(groups, rows, fates)
             if self._texts is not None:
                 self._show(groups, rows, firsts, is_wide, nodes, fates)
+            if self._ways is not None:
+                n_left = np.add.reduceat(fates < 0, firsts[:-1])
+                is_small = np.repeat(n_left <= MAX_LOT, np.diff(firsts))
+                self._search_above(groups, rows, is_small, nodes, below, fates)
+                self._search_ways(groups, rows, is_small, fates)
             self._search_for(groups, rows, firsts, nodes, fates)
         return int(keep_alive(rows, fates, kept))
 
@@ -89,29 +94,30 @@ class Fates:
             for p in states:
                 n_open = sort_out(
                     tokens, groups.group, *search.paths.arcs(p), groups.live, groups.complete, search.paths.cuts_of,
-                    search.may_end_at, search.sees_end, bool(search.walks.engine.reserved), not self._may_force,
+                    search.may_end_at, search.sees_end, bool(search.walks.engine.reserved), not search.may_force,
                     kept, n_open, self._open,
                 )  # fmt: skip
             if n_open <= len(self._open):
                 return n_open
             self._open = np.zeros((2 * n_open, 4), np.int32)
 
-    def _look_up(self, groups: Groups, rows: npt.NDArray[np.int32], fates: Ids) -> npt.NDArray[np.int64]:
-        """Take what was found before of the rows whose fate is -1. int64[2, n_groups]: what a state is added to for a
-        key, for all stacks and for this one, -1 where nothing is shared, and for groups that were not asked for."""
+    def _look_up(self, groups: Groups, rows: Rows, fates: Ids) -> tuple[npt.NDArray[np.int64], list[int]]:
+        """Take what was found before of the rows whose fate is -1. int64[3, n_groups]: what a state is added to for a
+        key, OWN, BELOW and ANY, -1 where nothing is shared, and for groups that were not asked for; and per group the
+        bytes that may come below the top frame."""
         wanted = np.unique(rows[fates < 0, 1]).tolist()
         if len(self._nodes) + len(wanted) > MAX_HEADS:
             self.forget()
-        nodes = np.full((2, len(groups)), -1, np.int64)
+        nodes, below = np.full((3, len(groups)), -1, np.int64), [0] * len(groups)
         for g in wanted:
-            nodes[:, g] = self._nodes_of(groups.heads_of(g))
-        look_up(rows, nodes[0], nodes[1], self._keys, self._values, fates)
-        return nodes
+            *nodes[:, g], below[g] = self._nodes_of(groups.heads_of(g))
+        look_up(rows, nodes, self._keys, self._values, fates)
+        return nodes, below
 
     def _show(
         self,
         groups: Groups,
-        rows: npt.NDArray[np.int32],
+        rows: Rows,
         firsts: npt.NDArray[np.int64],
         is_wide: npt.NDArray[np.bool_],
         nodes: npt.NDArray[np.int64],
@@ -120,55 +126,75 @@ class Fates:
         """Let texts settle rows of fate -1 where much may follow: if that is shared, under any stack."""
         assert self._texts is not None
         lots = rows[firsts[:-1], 1:3]
-        todo = is_wide & (np.add.reduceat(fates < 0, firsts[:-1]) > 0)
-        is_shared = nodes[1, lots[:, 0]] >= 0
+        todo = is_wide & (np.add.reduceat(fates == -1, firsts[:-1]) > 0)
+        is_shared = nodes[ANY, lots[:, 0]] >= 0
         if (todo & is_shared).any():
             found = np.full(len(rows), -1, np.int32)
             self._texts.show(groups, lots, firsts, rows[:, 0], todo & is_shared, found)
-            self._remember(rows, found, nodes[1])
+            self._remember(rows, found, nodes[ANY])
             fates[:] = np.where(fates < 0, found, fates)
         if (todo & ~is_shared).any():
             self._texts.decide(groups, lots, firsts, rows[:, 0], todo & ~is_shared, fates)
 
+    def _search_above(
+        self, groups: Groups, rows: Rows, among: Flags, nodes: npt.NDArray[np.int64], below: list[int], fates: Ids
+    ) -> None:
+        """Search for rows of fate -1 without the frames below the top one; what is found serves all stacks. Fates of -2
+        were searched for so before."""
+        assert self._ways_above is not None
+        stacks = np.full_like(groups.stacks, -1)
+        at = np.flatnonzero((fates == -1) & (nodes[BELOW, rows[:, 1]] >= 0) & among)
+        kinds = np.array(below, object)[rows[at, 1]]
+        for kind in dict.fromkeys(kinds.tolist()):
+            some, found = at[kinds == kind], np.full(len(rows), -1, np.int32)
+            self._ways_above(kind).decide(groups, stacks, rows, some, found)
+            for i in some[found[some] < 0].tolist():  # more than a short search tells
+                token, g, p = rows[i, :3].tolist()
+                found[i] = self._decide_above(groups.heads_of(g), p, token)
+            fates[some] = np.where(found[some] > 0, found[some], -2)
+            found[some] = np.maximum(found[some], 0)
+            self._remember(rows, found, nodes[BELOW])
+
+    def _search_ways(self, groups: Groups, rows: Rows, among: Flags, fates: Ids) -> None:
+        """Search for rows without fate with the frames below."""
+        assert self._ways is not None
+        at = np.flatnonzero((fates < 0) & among)
+        if len(at):
+            fates[at] = -1
+            self._ways.decide(groups, groups.stacks, rows, at, fates)
+
     def _search_for(
-        self,
-        groups: Groups,
-        rows: npt.NDArray[np.int32],
-        firsts: npt.NDArray[np.int64],
-        nodes: npt.NDArray[np.int64],
-        fates: Ids,
+        self, groups: Groups, rows: Rows, firsts: npt.NDArray[np.int64], nodes: npt.NDArray[np.int64], fates: Ids
     ) -> None:
         """Search for the rows of fate -1, and remember what was found."""
-        shared, remembered = np.full((2, len(rows)), -1, np.int32)
+        if not (fates < 0).any():
+            return
+        remembered = np.full(len(rows), -1, np.int32)
         for lot in np.flatnonzero(np.add.reduceat(fates < 0, firsts[:-1])).tolist():
             at = firsts[lot] + np.flatnonzero(fates[firsts[lot] : firsts[lot + 1]] < 0)
             g, p = rows[at[0], 1:3].tolist()
-            heads, some = groups.heads_of(g), rows[at, 0]
-            if len(some) <= FEW and nodes[1, g] >= 0:
-                found = shared[at] = self._decide_shared(heads, p, some)
-                if not found.all():
-                    found = np.where(found > 0, found, self._decide(heads, p, some))
-            else:
-                found = self._decide(heads, p, some)
-            fates[at] = found
-            if len(some) <= MAX_LOT:
+            fates[at] = found = self._decide(groups.heads_of(g), p, rows[at, 0])
+            if len(at) <= MAX_LOT:
                 remembered[at] = found
-        self._remember(rows, remembered, nodes[0])
-        self._remember(rows, shared, nodes[1])
+        self._remember(rows, remembered, nodes[OWN])
 
-    def _nodes_of(self, heads: Heads) -> tuple[int, int]:
-        """Numbers, times the number of states, of heads and of what is shared of them (-1: nothing)."""
+    def _nodes_of(self, heads: Heads) -> tuple[int, int, int, int]:
+        """Numbers, times the number of states, of heads and of what is shared of them (-1: nothing), and the bytes
+        that may come below the top frame."""
         found = self._nodes.get(heads)
         if found is None:
-            numbers, n_states = self._numbers, self._n_states
-            own, key = numbers.setdefault(heads, len(numbers)), self._shared_key(heads)
-            shared = -1 if key is None else n_states * numbers.setdefault((key, "shared"), len(numbers))
-            found = self._nodes[heads] = n_states * own, shared
+            numbers, n_states, walks = self._numbers, self._n_states, self._search.walks
+            shallow = walks.cut_off(heads)
+            found = n_states * numbers.setdefault(heads, len(numbers)), -1, -1, 0
+            if shallow is not None:
+                below = walks.bytes_below(heads[0][1]) if len(heads) == 1 else 0
+                any_stack = n_states * numbers.setdefault((shallow, 0), len(numbers))
+                known = n_states * numbers.setdefault((shallow, below, ""), len(numbers))
+                found = found[0], known, any_stack, below
+            self._nodes[heads] = found
         return found
 
-    def _remember(
-        self, rows: npt.NDArray[np.int32], fates: npt.NDArray[np.int32], nodes: npt.NDArray[np.int64]
-    ) -> None:
+    def _remember(self, rows: Rows, fates: Ids, nodes: npt.NDArray[np.int64]) -> None:
         if self._n + len(rows) > MAX_FATES:
             self._keys[:], self._n = -1, 0
         n_slots = len(self._keys)

@@ -24,7 +24,7 @@ THOROUGH_BYTES = 24  # where all texts are looked at
 MAX_TEXTS = 1 << 10  # of one call
 MAX_NODES = 400  # places looked at for a lot
 _RARE_FIRST = b"xqzjkvXQZ-_9"  # letters that few merges join to what stands before them
-_ORDER = bytes(dict.fromkeys([*_RARE_FIRST, *range(0x21, 0x100), *range(0x21)]))
+ORDER = bytes(dict.fromkeys([*_RARE_FIRST, *range(0x21, 0x100), *range(0x21)]))
 Lots = npt.NDArray[np.int32]
 Flags = npt.NDArray[np.bool_]
 
@@ -37,7 +37,7 @@ class OpenTexts:
         automaton = paths.pre_tokens
         self._plan = (
             automaton.first, automaton.arcs, paths.cuts_of, words_of_all(paths.weak_cuts), paths.may_end,
-            words_of(self._engine.reserved), np.frombuffer(_ORDER, np.uint8),
+            words_of(self._engine.reserved), np.frombuffer(ORDER, np.uint8),
         )  # fmt: skip
         self._rooms = (
             np.zeros((MAX_BYTES + 1, 5), np.int64), np.zeros((MAX_BYTES + 1, 4), np.uint64),

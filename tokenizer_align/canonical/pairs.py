@@ -89,6 +89,10 @@ class Pairs:
             (self.symbols.of_byte, rules.family == "byte_level_bpe", is_piece),
             (*self._tables, np.empty(self._room_shape, np.int32)),
         )
+        piece_bytes = np.full(n_ids, -1, np.int16)
+        piece_bytes[list(self.byte_pieces.byte_of)] = list(self.byte_pieces.byte_of.values())
+        # What `way_kernels.search_ways` asks for: of byte pieces, and of pairs.
+        self.ways_tables = (piece_bytes, self.byte_pieces.second_bytes()), self.texts_tables[1]
         self.never, self.whole_only = self._settle_tokens(token_bytes, lengths > 0)
         self._whole = {token_bytes[i]: i for i in self.whole_only}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Hashable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,7 @@ from .open_texts import OpenTexts
 from .pairs import Pairs
 from .search import MAX_PLACE_BYTES, PairsLike, Search
 from .token_paths import Ids, Row, States, TokenPaths
+from .ways import Ways
 
 MAX_SHALLOW = 1 << 12
 MAX_SEARCHES = 64  # of one depth, by the bytes that may come below
@@ -42,17 +43,29 @@ class Survival:
         self.shallow = Search(self.walks, self.paths, self.pairs, may_end=False, may_force=self.may_force)
         self._above: dict[int, Search] = {}  # the same where the bytes that may come below the top frame are known
         self.texts: OpenTexts | None = None
+        self._ways: Ways | None = None
         if isinstance(self.pairs, Pairs) and not self.may_force:
             self.texts = OpenTexts(self.walks, self.paths, self.pairs)
+            self._ways = Ways(self.walks, self.paths, self.pairs, None)
         self._shallow: dict[tuple[Search, Heads, int], dict[int, int]] = {}
+        self._above_ways: dict[int, Ways] = {}
         self._fates = self._make_fates()
         self._kept: dict[tuple[Heads, States], tuple[Row, Row, int]] = {}
         self._old_kept: dict[tuple[Heads, States], tuple[Row, Row, int]] = {}
 
     def _make_fates(self) -> Fates:
-        return Fates(
-            self.full, self.survivors, self._fates_under_any_stack, self._shared_key, self.may_force, self.texts
-        )
+        above = None if self._ways is None else self._ways_above
+        return Fates(self.full, self.survivors, self._fate_under_any_stack, above, self.texts, self._ways)
+
+    def _ways_above(self, below: int) -> Ways:
+        """What lists ways without the frames below the top one, for the bytes that may come there."""
+        found = self._above_ways.get(below)
+        if found is None:
+            assert isinstance(self.pairs, Pairs)
+            if len(self._above_ways) >= MAX_SEARCHES:
+                self._above_ways.clear()
+            found = self._above_ways[below] = Ways(self.walks, self.paths, self.pairs, below)
+        return found
 
     def age(self) -> None:
         """The engine's budget for what is kept is filled: rows that are not asked for until it is filled again go."""
@@ -168,20 +181,11 @@ class Survival:
             if self.full.is_settled(heads, p):
                 found = 1
             else:
-                found = self._fate_under_any_stack(heads, p, token)
-            found = found or self.full.survives(heads, p, token)
+                found = -1 if self._ways is None else self._ways.fate(heads, p, token)
+            if found < 0:
+                found = self._fate_under_any_stack(heads, p, token) or self.full.survives(heads, p, token)
             fates[p, token] = found
         return found
-
-    def _shared_key(self, heads: Heads) -> Hashable | None:
-        """What all heads have in common for which survival under any stack is decided alike; None where it is not."""
-        shallow = self.walks.cut_off(heads)
-        if shallow is None:
-            return None
-        return shallow, self.walks.bytes_below(heads[0][1]) if len(heads) == 1 else 0
-
-    def _fates_under_any_stack(self, heads: Heads, p: int, tokens: Ids) -> npt.NDArray[np.int32]:
-        return np.array([self._fate_under_any_stack(heads, p, token) for token in tokens.tolist()], np.int32)
 
     def _fate_under_any_stack(self, heads: Heads, p: int, token: int) -> int:
         shallow = self.walks.cut_off(heads)

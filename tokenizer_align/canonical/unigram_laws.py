@@ -83,9 +83,6 @@ class UnigramSurvival(Survival):
             place.via.clear()
         return self._fate(heads, p, ending)
 
-    def _shared_key(self, heads: Heads) -> None:
-        return None
-
     def _fate_under_any_stack(self, heads: Heads, p: int, token: int) -> int:
         return 0  # endings are too many to be shared: where frames below are left out, numbers are searched for long
 
