@@ -80,7 +80,9 @@ class Fates:
                 self._show(groups, rows, firsts, is_wide, nodes, fates)
             if self._ways is not None:
                 n_left = np.add.reduceat(fates < 0, firsts[:-1])
-                is_small = np.repeat(n_left <= MAX_LOT, np.diff(firsts))
+                # Long runs of open letters have ways on that are too long to list.
+                is_near = (n_left <= MAX_LOT) & (~is_wide | (nodes[BELOW, lots[:, 0]] >= 0))
+                is_small = np.repeat(is_near, np.diff(firsts))
                 self._search_above(groups, rows, is_small, nodes, below, fates)
                 self._search_ways(groups, rows, is_small, fates)
             self._search_for(groups, rows, firsts, nodes, fates)
