@@ -80,22 +80,21 @@ def test_tokens_are_sorted_out_as_by_the_twin(seed: int, may_end: bool, marked: 
 @given(seeds)
 def test_what_was_found_is_looked_up_as_by_the_twin(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    nodes = np.arange(N_GROUPS, dtype=np.int64) * N_STATES
-    with_shared = rng.integers(0, 2, N_GROUPS).astype(np.bool_)
-    shared = np.where(with_shared, nodes + N_GROUPS * N_STATES, -1)
+    nodes = np.arange(3 * N_GROUPS, dtype=np.int64).reshape(3, N_GROUPS) * N_STATES
+    nodes[1:][rng.integers(0, 2, (2, N_GROUPS)) == 0] = -1  # the heads themselves always have a node
     keys, values = np.full(2048, -1, np.int64), np.zeros(2048, np.int32)
     known = {}
-    for kind, of_group in (("own", nodes), ("shared", shared)):
+    for level in range(3):
         rows = np.stack([rng.integers(0, n, 200) for n in (N_TOKENS, N_GROUPS, N_STATES, 2)], 1).astype(np.int32)
         found = rng.integers(-1, 4, 200).astype(np.int32)
-        kernels.enter(rows, found, of_group, keys, values)
+        kernels.enter(rows, found, nodes[level], keys, values)
         for (token, g, p, _), fate in zip(rows.tolist(), found.tolist(), strict=True):
-            if fate >= 0 and of_group[g] >= 0:
-                known[kind, g, p, token] = fate
+            if fate >= 0 and nodes[level, g] >= 0:
+                known[level, g, p, token] = fate
     rows = np.stack([rng.integers(0, n, 90) for n in (N_TOKENS, N_GROUPS, N_STATES, 2)], 1).astype(np.int32)
     fates = rng.integers(-1, 3, 90).astype(np.int32)
-    expected = twins.look_up(list(map(tuple, rows.tolist())), known, with_shared, fates.tolist())
-    kernels.look_up(rows, nodes, shared, keys, values, fates)
+    expected = twins.look_up(list(map(tuple, rows.tolist())), known, fates.tolist())
+    kernels.look_up(rows, nodes, keys, values, fates)
     assert fates.tolist() == expected
 
 

@@ -37,18 +37,22 @@ def sort_out(
 
 def look_up(
     rows: Sequence[Row],
-    known: dict[tuple[str, int, int, int], int],
-    with_shared: npt.NDArray[np.bool_],
+    known: dict[tuple[int, int, int, int], int],
     fates: Sequence[int],
 ) -> list[int]:
-    """The fates with what is known in place of each -1: by ("own" or "shared", group, state, token); what is shared
-    counts only where a token survives."""
+    """The fates with what is known in place of each -1: by (level, group, state, token). Of the top frame alone (levels
+    1 and 2) only survival counts; what did not survive for the bytes that may come below it (level 1) is -2."""
     found = list(fates)
     for i, (token, g, p, _) in enumerate(rows):
-        if found[i] < 0:
-            found[i] = known.get(("own", g, p, token), -1)
-        if found[i] < 0 and with_shared[g]:
-            found[i] = known.get(("shared", g, p, token), 0) or -1
+        if found[i] >= 0:
+            continue
+        own, with_bytes, alone = (known.get((level, g, p, token), -1) for level in range(3))
+        if own >= 0:
+            found[i] = own
+        elif with_bytes > 0 or alone > 0:
+            found[i] = with_bytes if with_bytes > 0 else alone
+        elif with_bytes == 0:
+            found[i] = -2
     return found
 
 
