@@ -12,6 +12,7 @@ from tokenizer_align.engine import Engine
 from tokenizer_align.errors import TooComplex
 from tokenizer_align.expressions import Expr
 from tokenizer_align.members import Member, MemberSpec, start_members
+from tokenizer_align.unique import tracked
 from tokenizer_align.vocabulary import Vocabulary
 
 TOKENS = [*(bytes([b]) for b in b'ab"{},:1'), b'"a', b'":1', b'1,"', b"},", b'{"ab"', None]
@@ -42,6 +43,9 @@ def test_masks_are_the_same_whatever_was_built_before(n_prepared: int) -> None:
 
 
 def test_what_cannot_be_built_is_told_to_the_text_that_comes_there() -> None:
+    """Also where arrays of different items exist in the process, for which constraints are looked through."""
+    tracked("array", ex.lit(b"1"), ())
+
     def refuse() -> Expr:
         raise TooComplex("too hard")
 

@@ -123,12 +123,6 @@ class Compiled:
         self.hold_row(here, row)
         return row
 
-    def is_nothing(self, mask: Mask) -> bool:
-        """Whether a configuration's mask, as it was made just now, lets no token through."""
-        if self.is_one_walk and self.tokenization == "any":
-            return mask is self.engine.rows.nothing
-        return not np.count_nonzero(mask)  # ten times as fast as any()
-
     def hold_row(self, here: Configuration, row: Mask) -> None:
         """Let a configuration hold its kept mask."""
         with self.engine.lock:

@@ -71,7 +71,7 @@ class Matcher:
         if self._finished:
             return np.zeros(self.compiled.n_words, np.uint32)
         mask = self.compiled.mask(here)
-        if not here.complete and self.compiled.is_nothing(mask):
+        if not here.complete and not np.count_nonzero(mask):  # ten times as fast as any()
             raise DeadEnd(self.text_bytes())
         return mask
 

@@ -48,7 +48,6 @@ class SharedRows:
         self._tracked: dict[Heads, Mask] = {}  # of heads that hold more than codes and cells
         self._old_tracked: dict[Heads, Mask] = {}
         self._asked: set[Heads] = set()
-        self.nothing: Mask | None = None  # the kept row without any bit
 
     def age(self) -> None:
         """Drop what is old; what is young becomes old."""
@@ -150,8 +149,6 @@ class SharedRows:
             self._table.depths[: len(heads)] = table.depths[: len(heads)]
         kept = self._rows[found & ~k.OLD_ROW]
         assert kept is not None
-        if not table.row_hashes[found & ~k.OLD_ROW]:
-            self.nothing = kept
         if kept is row:
             row.flags.writeable = False
         else:
