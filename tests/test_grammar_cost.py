@@ -86,3 +86,12 @@ def test_text_between_elements_is_one_frame() -> None:
     texts = [np.frombuffer(b"<a>" + b"x" * n, np.uint8) for n in (1, 50)]
     few, many = (len(made.engine.run(made.start.heads, text)) for text in texts)
     assert few == many <= 3
+
+
+def test_runs_that_may_be_empty_stay_so_when_they_are_repeated() -> None:
+    """`(element | text*)+` holds the empty text, `(element | text+)+` does not."""
+    for run, empty in (("TEXT*", True), ("TEXT+", False), ("TEXT", False), ("TEXT?", True)):
+        text = f'start: "(" (start | text)+ ")"\ntext: {run}\nTEXT: /[^()]/\n'
+        grammar = domino.grammar(text, syntax="lark")
+        assert grammar.matches("()") is empty, run
+        assert grammar.matches("(a(b)cd(e(f)))") and not grammar.matches("(a(b)cd(e(f))"), run

@@ -43,7 +43,6 @@ from .walkers import Held, Walkers
 Mask = npt.NDArray[np.uint32]
 Heads = tuple[tuple[int, int], ...]
 
-_ALL_READ = Reads(0, True)
 COUNT_EVERY = 8  # rounds of building; the bytes of states are counted then
 SHAPE_MIN_NODES = 20_000  # of a vocabulary's trie; below, walking is fast
 MEMO_MIN_NODES = 300  # below, scanning a subtree is cheaper than keeping a memo of it
@@ -177,13 +176,13 @@ class Engine(PlainTokens):
                 return heads_of(tuple((self.clamped(here), levels) for here, levels in heads.groups))
             self.walkers.settle()
             with self.changing():
-                return tuple([(self._clamped(code), stack) for code, stack in heads])
+                clamp = self.automaton.clamp
+                return tuple([(clamp(code) if 0 < code < k.LIT_BASE else code, stack) for code, stack in heads])
 
     def row(self, heads: Heads) -> Mask:
         """The mask of clamped heads as it is kept, end-of-sequence included where the text is complete."""
-        rows = self.rows
         with self.lock:
-            row = rows.find(heads)
+            row = self.rows.find(heads)
         if row is not None:
             return row
         by_heads = not isinstance(heads, Tracked) and self.head_memos.suits(heads)
@@ -191,7 +190,7 @@ class Engine(PlainTokens):
         if (k.ACCEPT, -1) in heads:
             k.set_ids(self.end_ids, row)  # writing all words would take as long as some walks
         with self.lock:
-            return rows.keep(heads, row, reads)
+            return self.rows.keep(heads, row, reads)
 
     def mask(self, heads: Heads) -> Mask:
         """A new row with the bits of all tokens that the heads can read whole (uint32[n_words])."""
@@ -200,7 +199,7 @@ class Engine(PlainTokens):
     def _mask(self, heads: Heads) -> tuple[Mask, Reads]:
         if isinstance(heads, Tracked):
             with self.lock:
-                return self.unique_masks.mask(heads.groups), _ALL_READ
+                return self.unique_masks.mask(heads.groups), Reads(0, is_apart=True)
         mask, reads, opens_tracked = self.walk_heads(heads)
         if opens_tracked:
             with self.lock:
@@ -239,9 +238,6 @@ class Engine(PlainTokens):
         if shaped:
             self.shape_walks.note(self, shaped, n_visits)
         return mask, Reads(deepest, bool(sets_read or anchors_pushed)), bool(anchors_pushed)
-
-    def _clamped(self, code: int) -> int:
-        return self.automaton.clamp(code) if 0 < code < k.LIT_BASE else code
 
     def live_bytes(self, heads: Heads) -> int:
         """Which bytes may come next, as a 256-bit mask."""

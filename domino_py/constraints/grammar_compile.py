@@ -28,6 +28,7 @@ from tokenizer_align.expressions import (
     call,
     frame,
     minus,
+    optional,
     plus,
     repeat,
     seq,
@@ -173,8 +174,9 @@ class GrammarCompiler:
             if regular is None:
                 rest.append(one)
             else:
-                once = regular.kind == K_REPEAT and regular.data[0] < 2 and regular.data[1] is None
-                free.append(regular.args[0] if once else regular)
+                is_run = regular.kind == K_REPEAT and regular.data[0] < 2 and regular.data[1] is None
+                once = regular.args[0] if is_run else regular
+                free.append(optional(once) if is_run and regular.data[0] == 0 else once)
         found = alt(*free)
         return (found, alt(*rest)) if item.has_call and free and self._is_wide(found) else None
 
