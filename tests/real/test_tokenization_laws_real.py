@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import domino_py as domino
@@ -111,8 +112,11 @@ def walk(matcher: Matcher, rng: random.Random, n_free: int) -> list[int]:
     ids: list[int] = []
     compiled = matcher.compiled
     while matcher.can_continue() and not (matcher.is_complete() and rng.random() < 0.5) and len(ids) < n_free:
-        legal = compiled.ids(matcher.mask())
-        ids.append(rng.choice([token for token in legal if token not in compiled.eos_token_ids]))
+        legal = np.flatnonzero(np.unpackbits(matcher.mask().view(np.uint8), bitorder="little"))
+        token = int(legal[rng.randrange(len(legal))])
+        while token in compiled.eos_token_ids:
+            token = int(legal[rng.randrange(len(legal))])
+        ids.append(token)
         matcher.advance(ids[-1])
     if not matcher.is_complete():
         plan = compiled.plan(matcher.configuration)
