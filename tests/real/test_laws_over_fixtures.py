@@ -11,6 +11,8 @@ import os
 import random
 from functools import cache
 
+import numpy as np
+import numpy.typing as npt
 import pytest
 
 import domino_py as domino
@@ -100,13 +102,13 @@ class Checker:
 
     def check_place(self, law: str, compiled: Compiled, ids: list[int], matcher: Matcher, free: Matcher) -> None:
         ends = self.vocabulary.eos_token_ids
-        kept = [i for i in compiled.ids(matcher.mask()) if i not in ends]
-        withheld = sorted(set(self.free.ids(free.mask())) - {*kept, *ends})
-        for token in self.rng.sample(kept, min(N_TOKENS, len(kept))):
+        mask = matcher.mask().copy()
+        withheld = free.mask() & ~mask
+        for token in self.draw(mask):
             text = self.vocabulary.decode(ids) + self.completion(matcher, token)
             assert self.is_witness(law, ids, token, text), (law, ids, self.vocabulary.token_bytes[token], text)
             self.n_witnessed += 1
-        for token in self.rng.sample(withheld, min(N_TOKENS, len(withheld))):
+        for token in self.draw(withheld):
             for _ in range(N_ATTACKS):
                 after = free.fork()
                 after.advance(token)
@@ -118,6 +120,12 @@ class Checker:
                 text = after.text_bytes() + after.shortest_completion()
                 assert not self.is_witness(law, ids, token, text), (law, ids, self.vocabulary.token_bytes[token], text)
                 self.n_attacks += 1
+
+    def draw(self, mask: npt.NDArray[np.uint32]) -> list[int]:
+        """Some of a mask's tokens, end-of-sequence left out."""
+        found = np.flatnonzero(np.unpackbits(mask.view(np.uint8), bitorder="little"))
+        found = found[~np.isin(found, list(self.vocabulary.eos_token_ids))]
+        return [int(found[i]) for i in self.rng.sample(range(len(found)), min(N_TOKENS, len(found)))]
 
     def completion(self, matcher: Matcher, token: int) -> bytes:
         """A completion that begins with a token and is canonical from it on."""
