@@ -13,13 +13,14 @@ import numpy as np
 
 from . import kernels as k
 from .byte_masks import bytes_of, words_of
-from .choices import Frames, beginning, flatten, known_body, merge, split_frames
+from .choices import Frames, beginning, flatten, is_wide_call, known_body, merge, split_frames
 from .counted import Count, build_chain, count_of
 from .counting import clamp_counts
 from .derivatives import heads, is_known_live, moves, nullable
 from .expressions import (
     EMPTY,
     EPSILON,
+    K_ALT,
     K_ANCHOR,
     K_CALL,
     K_KEYS,
@@ -27,6 +28,7 @@ from .expressions import (
     K_SEQ,
     K_SET,
     Expr,
+    alt,
     intern_node,
     lit,
     literal_bytes,
@@ -160,7 +162,7 @@ class Automaton:
             elif state in self.objects.at_state:
                 self.objects.build_keys(state)
             elif state in self.less_at:
-                self._build_row(state, less_targets(self, self.less_at[state]))
+                self._build_row(state, less_targets(self, state, self.less_at[state]))
             else:
                 self.objects.build_after(state)
             return
@@ -205,6 +207,8 @@ class Automaton:
         Such a frame is, say, an undeclared key of an object that has several kinds of them. Anchors (`unique`) come
         onto the stack with the bracket and not before, so what they lie below stays in the row.
         """
+        if self._build_calls(state, expr):
+            return
         tables, apart = self.tables, dict[Frames, list[Expr]]()
         found = [(mask, flatten(frames)) for mask, frames in moves(expr)]
         frees: dict[Frames, list[tuple[int, Expr]]] = {}
@@ -223,9 +227,35 @@ class Automaton:
             lists = [[row_state]]
             for below, tops in apart.items():
                 lists += [[self.code_of(top), *map(self.code_of, below)] for top in tops]
-            flat = [len(lists), *(item for codes in lists for item in (len(codes), *codes))]
-            tables.state_row.array[state] = tables.seqs.extend(flat)
-            tables.state_kind.array[state] = k.CHOICES
+            self._enter_choices(state, lists)
+
+    def _build_calls(self, state: int, expr: Expr) -> bool:
+        """Alternatives some of which begin with a call of what has many moves: those stay calls, whose states (and what
+        is known of their masks) all places share where they are called. Whether it was so."""
+        if expr.kind != K_ALT:
+            return False
+        calls = [arg for arg in expr.args if is_wide_call(arg)]
+        if not calls:
+            return False
+        lists, rest = [self.frames(arg) for arg in calls], alt(*(arg for arg in expr.args if arg not in calls))
+        if rest.has_call:  # also where it is a sequence: what its first bytes lead to is known of it then
+            row_state = self.reserve_states(1)
+            self.exprs[row_state] = rest
+            lists.append([row_state])
+            self._build_choices(row_state, rest)
+        elif rest is not EMPTY:
+            lists.append([self.code_of(rest)])
+        self._enter_choices(state, lists)
+        for codes in lists:
+            if codes[0] < k.LIT_BASE:
+                self.build(codes[0])
+        return True
+
+    def _enter_choices(self, state: int, lists: list[list[int]]) -> None:
+        """Make a state one that stands for several stacks of frames."""
+        flat = [len(lists), *(item for codes in lists for item in (len(codes), *codes))]
+        self.tables.state_row.array[state] = self.tables.seqs.extend(flat)
+        self.tables.state_kind.array[state] = k.CHOICES
 
     def _build_regular(self, state: int) -> None:
         """A call-free frame: its states are built breadth first, up to a bound."""
@@ -243,7 +273,7 @@ class Automaton:
                     continue
                 less = less_of(expr)
                 if less is not None:
-                    self._build_row(here, less_targets(self, less))
+                    self._build_row(here, less_targets(self, here, less))
                     built += 1
                     continue
                 targets = {mask: self.code_of(after) for mask, after in heads(expr) if self.is_live(after)}

@@ -7,10 +7,28 @@ frame is the union: a deterministic automaton there. Others stay apart and run s
 
 from __future__ import annotations
 
-from .derivatives import heads, is_known_live, nullable
-from .expressions import EPSILON, K_ALT, K_BOTH, K_CALL, K_REPEAT, K_SEQ, Expr, Rule, alt, byte_set, seq, seq_parts
+from .derivatives import heads, is_known_live, moves, nullable
+from .expressions import (
+    EPSILON,
+    FRAME,
+    K_ALT,
+    K_BOTH,
+    K_CALL,
+    K_LIT,
+    K_REPEAT,
+    K_SEQ,
+    K_SET,
+    Expr,
+    Rule,
+    alt,
+    byte_set,
+    seq,
+    seq_parts,
+)
 
 Frames = tuple[Expr, ...]
+
+MANY_MOVES = 12  # of a call; below, it is as well inlined
 
 
 def split_frames(expr: Expr) -> Frames:
@@ -27,6 +45,10 @@ def split_frames(expr: Expr) -> Frames:
     plain: list[Expr] = []
     for part in seq_parts(expr):
         if part.has_call:
+            before = _optional(plain[-1]) if plain and part.kind == K_CALL else None
+            if before is not None:  # one frame: a set of heads fewer, and what is known of it holds for both ways
+                plain.pop()
+                part = alt(seq(before, part), part)
             if plain:
                 found.append(seq(*plain))
                 plain = []
@@ -36,6 +58,18 @@ def split_frames(expr: Expr) -> Frames:
     if plain:
         found.append(seq(*plain))
     return tuple(found)
+
+
+def _optional(expr: Expr) -> Expr | None:
+    """What may stand before a call or not, where it is a byte or a few."""
+    is_optional = expr.kind == K_REPEAT and expr.data == (0, 1) and expr.args[0].kind in (K_SET, K_LIT)
+    return expr.args[0] if is_optional else None
+
+
+def is_wide_call(expr: Expr) -> bool:
+    """Whether an expression begins with the call of a grammar's rule that has many moves."""
+    first = expr.args[0] if expr.kind == K_SEQ else expr
+    return first.kind == K_CALL and first.data.name != FRAME and len(moves(first)) >= MANY_MOVES
 
 
 def known_body(expr: Expr) -> Expr:

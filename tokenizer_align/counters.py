@@ -37,6 +37,7 @@ def view(engine: Engine) -> dict[str, int]:
         bytes_of = {pool.slot: pool.n * pool.width * pool.array.itemsize for pool in tables.pools()}
         trie = sum(bytes_of[pool.slot] for pool in tables.trie_pools())
         memos = sum(bytes_of[pool.slot] for pool in (tables.memos, tables.base_rows, tables.base_lists))
+        of_heads = tables.head_memos.n_used_bytes()
         n_nodes, n_memo_hits = engine.walkers.visited()
         n_cells = int(tables.counts.array[0])
         return {
@@ -51,7 +52,7 @@ def view(engine: Engine) -> dict[str, int]:
             "cells": n_cells,
             "bytes_trie": trie,
             "bytes_states": sum(bytes_of.values()) - trie - memos,
-            "bytes_memos": memos + store.n_bytes(),
+            "bytes_memos": memos + of_heads + store.n_bytes(),
             "bytes_cells": 12 * n_cells,
             "bytes_kept": engine.n_kept_bytes(),
             "bytes_allocated": tables.n_bytes(),

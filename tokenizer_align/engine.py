@@ -29,7 +29,7 @@ from .memos import make_memo
 from .plain_tokens import PlainTokens
 from .residuals import make_part
 from .shape_walks import ShapeWalks
-from .shared_rows import Reads, SharedRows
+from .shared_rows import AtOnce, Reads, SharedRows, Stuck
 from .shared_walks import SharedWalks
 from .tables import Tables
 from .token_ends import TokenEnds
@@ -181,12 +181,20 @@ class Engine(PlainTokens):
 
     def row(self, heads: Heads) -> Mask:
         """The mask of clamped heads as it is kept, end-of-sequence included where the text is complete."""
+        if isinstance(heads, Tracked):
+            with self.lock:
+                kept = self.rows.find(heads)
+            return self._keep(heads, *self._mask(heads)) if kept is None else kept
         with self.lock:
-            row = self.rows.find(heads)
-        if row is not None:
-            return row
-        by_heads = not isinstance(heads, Tracked) and self.head_memos.suits(heads)
-        row, reads = self.head_memos.mask(heads) if by_heads else self._mask(heads)
+            found = self.rows.at_once(heads)
+        if isinstance(found, AtOnce):
+            if found.shaped:
+                self.shape_walks.note(self, found.shaped, found.n_visits)
+            return found.row
+        row, reads = self.head_memos.row(heads, found) if found.is_apart else self._mask(heads, found)
+        return row if reads is None else self._keep(heads, row, reads)
+
+    def _keep(self, heads: Heads, row: Mask, reads: Reads) -> Mask:
         if (k.ACCEPT, -1) in heads:
             k.set_ids(self.end_ids, row)  # writing all words would take as long as some walks
         with self.lock:
@@ -196,11 +204,11 @@ class Engine(PlainTokens):
         """A new row with the bits of all tokens that the heads can read whole (uint32[n_words])."""
         return self._mask(heads)[0]
 
-    def _mask(self, heads: Heads) -> tuple[Mask, Reads]:
+    def _mask(self, heads: Heads, begun: Stuck | None = None) -> tuple[Mask, Reads]:
         if isinstance(heads, Tracked):
             with self.lock:
                 return self.unique_masks.mask(heads.groups), Reads(0, is_apart=True)
-        mask, reads, opens_tracked = self.walk_heads(heads)
+        mask, reads, opens_tracked = self.walk_heads(heads, begun)
         if opens_tracked:
             with self.lock:
                 for token in self.unique_masks.illegal_tokens((heads, ()), mask):
@@ -211,16 +219,29 @@ class Engine(PlainTokens):
         """The same for the automaton alone, which takes anchors for brackets."""
         return self.walk_heads(heads)[0]
 
-    def walk_heads(self, heads: Heads) -> tuple[Mask, Reads, bool]:
-        """The mask of the automaton, what the walk read of the stacks, and whether anchors came onto one."""
-        mask, n_rounds, begins = self.rows.some_row(), 0, True
-        held, walker = self.walkers.take_one(self.tables, len(heads))
+    def walk_heads(self, heads: Heads, begun: Stuck | None = None) -> tuple[Mask, Reads, bool]:
+        """The mask of the automaton, what the walk read of the stacks, and whether anchors came onto one.
+
+        begun: a walk of the same heads that stopped.
+        """
+        n_rounds, begins = 0, True
+        if begun is None:
+            mask = self.rows.some_row()
+            held, walker = self.walkers.take_one(self.tables, len(heads))
+        else:
+            mask, walker = begun.row, begun.walker
+            if begun.answer == k.NEED_BUILD:
+                begins, n_rounds = bool(walker.counts[k.LOST]), 1
+                self.make(walker.wanted())
+            elif begun.answer == k.NEED_ROOM:
+                walker.grow()
+            held = self.walkers.hold(walker, self.tables)
         n_before = int(walker.counts[k.NODES_VISITED])
         while True:
             with held:
                 if begins:
                     walker.load(heads)
-                result = k.walk_row(walker.ctx, len(heads) if begins else -1, mask)
+                result = k.walk_row(walker.ctx, len(heads) if begins else -1, mask, k.ANY_VISITS)
                 wanted = walker.wanted() if result == k.NEED_BUILD else []
                 if result == k.NEED_ROOM:
                     walker.grow()

@@ -9,19 +9,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-import numpy.typing as npt
-
 from . import kernels as k
-from .shared_rows import Reads
+from .shared_rows import AtOnce, Reads, Stuck
 
 if TYPE_CHECKING:
     from .engine import Engine, Heads, Mask
 
 MIN_HEADS = 3  # below, and without names less keywords, heads are walked together
-MANY_EXITS = 16  # in the trie by shape: going on from more takes longer than from a memo's residual trie
 MAX_ROUNDS, MAX_WANTED = 12, 32  # of building, and what is built in one; beyond, a head is not walked by itself
-MAX_MEMOS = 1_000  # of one generation; a large one takes as much as a mask
 
 
 class HeadMemos:
@@ -35,48 +30,72 @@ class HeadMemos:
         automaton = self._engine.automaton
         return not automaton.anchors and (len(heads) >= MIN_HEADS or bool(automaton.less_at))
 
-    def mask(self, heads: Heads) -> tuple[Mask, Reads]:
-        """The mask of closed heads, not kept and without end-of-sequence, and what was read of the stacks."""
-        engine, mask, n_rounds = self._engine, self._engine.rows.empty_row(), 0
-        while True:
+    def row(self, heads: Heads, stuck: Stuck) -> tuple[Mask, Reads | None]:
+        """The mask of closed heads for which a walk stopped: as it is kept; or not kept and without end-of-sequence,
+        and what was read of the stacks."""
+        engine, is_long = self._engine, False
+        answer, walker, row = stuck.answer, stuck.walker, stuck.row
+        for n_rounds in range(1, MAX_ROUNDS + 2):
+            wanted = walker.wanted() if answer in (k.NEED_BUILD, k.NEED_HEADS) else []
+            if answer == k.NEED_ROOM:
+                walker.grow()
+            engine.walkers.give(walker)
+            if n_rounds > MAX_ROUNDS or len(wanted) > MAX_WANTED:
+                break
+            self._provide(answer, wanted)
+            is_long = is_long or answer == k.LONG  # then others go on meanwhile
+            if not is_long:
+                engine.rows.give_back(row)
+                with engine.lock:
+                    found = engine.rows.at_once(heads)
+                if isinstance(found, AtOnce):
+                    engine.counters.walk_rounds += n_rounds
+                    return found.row, None
+                answer, walker, row = found.answer, found.walker, found.row
+                continue
+            row.fill(0)
             held, walker = engine.walkers.take_one(engine.tables, len(heads) + 1)
             with held:
                 walker.load(heads)
-                result = k.walk_apart(walker.ctx, len(heads), mask)
-                wanted = walker.wanted() if result in (k.NEED_BUILD, k.NEED_HEADS) else []
-                if result == k.NEED_ROOM:
-                    walker.grow()
+                answer = k.walk_apart(walker.ctx, len(heads), row, k.ANY_VISITS, False)
+            if answer == k.OK:
                 deepest, sets_read, anchors_pushed = walker.counts[k.DEEPEST : k.SHAPED].tolist()
-            engine.walkers.give(walker)
-            n_rounds += 1
-            if result == k.OK:
-                engine.count_walks(1, n_rounds)
-                return mask, Reads(deepest, bool(sets_read or anchors_pushed))
-            if n_rounds > MAX_ROUNDS or len(wanted) > MAX_WANTED:  # walked together, they go on where they waited
-                engine.rows.give_back(mask)
-                return engine.walk_heads(heads)[:2]
-            if result == k.NEED_BUILD:
-                engine.make(wanted)
-            for code in wanted if result == k.NEED_HEADS else ():
-                self._keep(code)
-            mask.fill(0)
+                engine.walkers.give(walker)
+                engine.count_walks(1, n_rounds + 1)
+                return row, Reads(deepest, bool(sets_read or anchors_pushed))
+        engine.rows.give_back(row)
+        return engine.walk_heads(heads)[:2]  # walked together, they go on where they waited
+
+    def _provide(self, answer: int, wanted: list[int]) -> None:
+        """Make what a walk asked for."""
+        engine = self._engine
+        if answer == k.NEED_BUILD:
+            engine.make(wanted)
+        elif answer == k.NEED_HEAD_ROOM:
+            with engine.lock:
+                engine.walkers.settle()
+                engine.tables.head_memos.grow()
+        for code in wanted if answer == k.NEED_HEADS else ():
+            self._keep(code)
 
     def _keep(self, code: int) -> None:
         """Walk a head by itself, and keep what it reads."""
         engine = self._engine
         mask = engine.rows.empty_row()
-        is_full, n_rounds = engine.tables.head_memos.n >= MAX_MEMOS, 0
+        is_full, n_rounds = engine.tables.head_memos.n >= k.MAX_HEAD_MEMOS, 0
         while not is_full:
             held, walker = engine.walkers.take_one(engine.tables, 1)
             with held:
                 result, n_exits = k.walk_head(walker.ctx, code, mask)
                 wanted = walker.wanted() if result == k.NEED_BUILD else []
                 exits = walker.exits[: n_exits if result == k.OK else 0].copy()
-                shaped = int(walker.counts[k.SHAPED])
+                shaped, is_many = int(walker.counts[k.SHAPED]), False
                 if result == k.NEED_ROOM:
                     walker.grow()
+                elif shaped and result == k.OK and engine.automaton.less_at:  # a name: keywords begin at many places
+                    is_many = k.ends_by_shape(walker.ctx, exits, len(exits)) > k.MANY_EXITS
             engine.walkers.give(walker)
-            if result == k.OK and shaped and self._is_memo_better(exits):
+            if is_many:
                 engine.make([k.MEMO_REQUEST | shaped])
             elif result in (k.OK, k.EMPTY):
                 is_full = result == k.EMPTY
@@ -94,25 +113,9 @@ class HeadMemos:
             if tables.state_head.array[code]:
                 return  # by another thread
             with engine.changing():
-                tables.state_head.array[code] = k.NO_HEAD_MEMO if is_full else 1 + self._enter(mask, exits)
+                if is_full:
+                    tables.state_head.array[code] = k.NO_HEAD_MEMO
+                    return
+                while k.enter_head(tables.ctx, code, mask, exits, len(exits)) != k.OK:
+                    tables.head_memos.grow()
         engine.rows.give_back(mask)
-
-    def _is_memo_better(self, exits: npt.NDArray[np.int32]) -> bool:
-        """Whether the memo of a name, whose exits are one trie, should be made: keywords begin in it at many places."""
-        tables = self._engine.tables
-        root = int(tables.ctx[k.SHAPE_ROOT])
-        n_by_shape = np.count_nonzero((exits >= root) & (exits < tables.trie_end.array[root]))
-        return bool(self._engine.automaton.less_at) and int(n_by_shape) > MANY_EXITS
-
-    def _enter(self, mask: Mask, exits: npt.NDArray[np.int32]) -> int:
-        """Write it into the arrays; nothing walks meanwhile. Returns its number."""
-        tables = self._engine.tables
-        n_ids = int.from_bytes(mask.tobytes(), "little").bit_count()
-        kind, place = k.BASE_NONE, 0
-        if n_ids > self._engine.n_words:
-            kind, place = k.BASE_DENSE, tables.base_rows.extend(mask)
-        elif n_ids:
-            ids = np.empty(n_ids, np.int32)
-            k.allowed_ids(mask, ids)
-            kind, place = k.BASE_LIST, tables.base_lists.extend(ids)
-        return tables.head_memos.extend([kind, place, n_ids, tables.head_exits.extend(exits), len(exits)])

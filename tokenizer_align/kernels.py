@@ -37,8 +37,9 @@ from numba.extending import intrinsic
     SHAPE_ROOT, SHAPE_AT, SHAPE_STARTS, SHAPE_MEMBERS, SHAPE_LEADS, SHAPE_STRETCH,
     SHAPE_OWN_ROW, SHAPE_ROW, SHAPE_ROWS, SHAPE_KIND, SHAPE_LIMIT,
     TEXT_STARTS, TEXT_NODES, TEXT_ABOVE, TEXT_ROW, TEXT_ROWS, WAIT_ITEMS, WAIT_CAPACITY,
-    PREPARED_FRAMES, STATE_HEAD, HEAD_MEMOS, HEAD_EXITS, HEAD_VISITS, EXITS, EXIT_CAPACITY, N_SLOTS,
-) = range(88)  # fmt: skip
+    PREPARED_FRAMES, STATE_HEAD, STATE_WORDS, HEAD_MEMOS, HEAD_EXITS, HEAD_IDS, HEAD_ROWS, HEAD_USED, HEAD_VISITS,
+    EXITS, EXIT_CAPACITY, N_SLOTS,
+) = range(92)  # fmt: skip
 
 # --- codes --------------------------------------------------------------------------------------------------------
 DEAD = -1
@@ -60,6 +61,11 @@ HEAD_STRIDE = 5  # of what a head reads by itself: kind of base, place, length, 
 NO_HEAD_MEMO = -1  # in STATE_HEAD: nothing is kept; 0: not walked yet; above: the number of what is kept, plus 1
 PLAIN_BASE = -2  # less the code of the plain name, of a name less keywords in which one has begun
 ANY_VISITS = 1 << 62
+# in HEAD_USED: memos of heads, exits, ids and rows that are used; from HEAD_ROOM on: how many there is room for
+HEAD_ROOM = 4
+MAX_HEAD_MEMOS = 1_000  # of one generation; a large one takes as much as a mask
+MAX_HEAD_VISITS = 2_000  # of a walk for one while the engine's lock is held: some 0.2 ms
+MANY_EXITS = 16  # in the trie by shape: going on from more takes longer than from a memo's residual trie
 LAZY_CHILD = -2  # in a table by byte: a part of a residual trie that is not made yet
 LAZY_HEIGHT = 2**31 - 1  # of the root of a residual trie that has such parts: nothing is known of all that is below
 REACH_ALL = 2**31 - 2
@@ -74,7 +80,7 @@ NOT_SEEN = -2
 N_ASCII = 128
 LETTERS_0, LETTERS_1 = 0x03FF << 48, 0x07FFFFFE << 32 | 0x07FFFFFE  # digits and letters, as two words of a set of bytes
 # results
-OK, NEED_BUILD, NEED_ROOM, EMPTY, NEED_HEADS, LONG = 0, 1, 2, 3, 4, 5
+OK, NEED_BUILD, NEED_ROOM, EMPTY, NEED_HEADS, LONG, NEED_HEAD_ROOM = 0, 1, 2, 3, 4, 5, 6
 # places of COUNTS: cells, requests, lack of room, own cells, requests with repetitions, least place that changed, walk
 # NODES_VISITED, MEMO_HITS: added up. Of the walk or run under way: DEEPEST, the least shared cell whose frame was read
 # (a cell stands above those below it, so it is the deepest of its stack); SETS_READ, whether one of them was a set's;
@@ -95,7 +101,7 @@ ROWS_LEFT, ROWS_EMPTY, N_PROGRESS = 1, 2, 16  # places of what threads that shar
     N_PATTERNS, N_PATTERN_WORDS, N_ENTRIES, N_KEY_WORDS, N_KEPT_SLOTS,
 ) = range(26)  # fmt: skip
 ENTRY_STRIDE = 5  # hash, row, stamp, first word of its key, how many
-OLD_ROW, NO_ROOM_FOR_ROW = 1 << 40, -2
+OLD_ROW, KEPT_NOW, NO_ROOM_FOR_ROW, NOT_AT_ONCE = 1 << 40, 1 << 41, -2, -16
 MAX_PATTERNS = 8  # that are tried for the same codes
 
 
@@ -1566,13 +1572,6 @@ def correct_keys(ctx, begin, end, n_work, mask):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def begun_target(ctx, code, byte):  # type: ignore[no-untyped-def]
-    """What a name in which a keyword has begun becomes behind a byte with which one goes on or has ended; else -1."""
-    target = np.int64(_i32(ctx, ROWS)[np.int64(_i32(ctx, STATE_ROW)[code]) * 256 + byte])
-    return target if head_memo(ctx, target) <= PLAIN_BASE else np.int64(-1)
-
-
-@njit(cache=True, nogil=True)
 def correct_words(ctx, at, mask):  # type: ignore[no-untyped-def]
     """Put right the mask of a name in which a keyword has begun, the head at `at` of the pool: it is that of the plain
     name, which may also end behind a keyword.
@@ -1581,8 +1580,8 @@ def correct_words(ctx, at, mask):  # type: ignore[no-untyped-def]
     got in: they are read again. What is asked for and lack of room are left in the counts.
     """
     counts, codes, kinds, flags = _i64(ctx, COUNTS), _i64(ctx, HEAD_CODE), _u8(ctx, STATE_KIND), _u8(ctx, STATE_FLAGS)
-    ends, trie_bytes, work = _i32(ctx, TRIE_END), _u8(ctx, TRIE_BYTE), _i64(ctx, WORK)
-    tables, by_byte, stack = _i32(ctx, TRIE_TABLE), _i32(ctx, TRIE_TABLES), np.int64(_i64(ctx, HEAD_STACK)[at])
+    ends, work, stack = _i32(ctx, TRIE_END), _i64(ctx, WORK), np.int64(_i64(ctx, HEAD_STACK)[at])
+    words, seqs = _i32(ctx, STATE_WORDS), _i32(ctx, SEQS)
     if stack < 0:
         return
     below = heads_live(ctx, at + 1, close_heads(ctx, at + 1, add_below(ctx, at + 1, at + 1, stack)))
@@ -1593,18 +1592,11 @@ def correct_words(ctx, at, mask):  # type: ignore[no-untyped-def]
         if kinds[code] != ROW:
             request(ctx, code)
             continue
-        table, last, child = np.int64(tables[node]), np.int64(ends[node]), node + 1
-        for byte in range(256):  # or as many children as there are
-            if table >= 0:
-                child = np.int64(by_byte[table * 256 + byte])
-                if child < 0:
-                    continue
-            elif child >= last:
-                break
-            here = child
-            child = np.int64(ends[here])
-            target = begun_target(ctx, code, np.int64(trie_bytes[here]))
-            if target < 0 or child == here + 1:
+        place = np.int64(words[code]) - 1
+        for i in range(np.int64(seqs[place])):
+            byte, target = np.int64(seqs[place + 1 + 2 * i]), np.int64(seqs[place + 2 + 2 * i])
+            here = trie_child(ctx, node, byte)
+            if here < 0 or np.int64(ends[here]) == here + 1:
                 continue
             if flags[target] & FLAG_WORD:
                 read_again(ctx, here, at, below, n_work, mask)
@@ -1670,7 +1662,7 @@ def walk_rows(ctx, heads, jobs, progress, ends):  # type: ignore[no-untyped-def]
         mask = carray(_pointer(jobs[row, 2]), (n_words,), np.uint32)
         for i in range(n_words):
             mask[i] = np.uint32(0)
-        result = walk_on(ctx, n_heads, mask)
+        result = walk_on(ctx, n_heads, mask, ANY_VISITS)
         if result == OK:
             if complete:
                 for i in range(ends.shape[0]):
@@ -1708,14 +1700,15 @@ def begin_walk(ctx):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def walk_on(ctx, n_heads, mask):  # type: ignore[no-untyped-def]
+def walk_on(ctx, n_heads, mask, limit):  # type: ignore[no-untyped-def]
     """Set the bit of every token that the first `n_heads` heads can read whole; mask: uint32[n_words], zeroed before.
 
     Heads are closed and every state reached can be completed, so 'can be read' is 'is legal'. Returns OK, NEED_BUILD
-    (REQUESTS says what, added to what was asked for before; the mask is incomplete) or NEED_ROOM.
+    (REQUESTS says what, added to what was asked for before; the mask is incomplete), NEED_ROOM, or LONG after `limit`
+    visits.
     """
     begin_walk(ctx)
-    return walk_items(ctx, push_work(ctx, 0, 0, n_heads, 0), mask, -1, ANY_VISITS)
+    return walk_items(ctx, push_work(ctx, 0, 0, n_heads, 0), mask, -1, limit)
 
 
 @njit(cache=True, nogil=True)
@@ -1866,7 +1859,7 @@ def request_nearest(ctx, n_heads):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def walk_row(ctx, n_heads, mask):  # type: ignore[no-untyped-def]
+def walk_row(ctx, n_heads, mask, limit):  # type: ignore[no-untyped-def]
     """The same as `walk_on` for a row that need not be zero, from heads on whose stacks the first frames are built
     before all else. n_heads: -1 where a walk goes on that answered NEED_BUILD and has not LOST what waits.
     """
@@ -1880,7 +1873,7 @@ def walk_row(ctx, n_heads, mask):  # type: ignore[no-untyped-def]
         return NEED_BUILD
     for i in range(mask.shape[0]):
         mask[i] = np.uint32(0)
-    return walk_on(ctx, n_heads, mask)
+    return walk_on(ctx, n_heads, mask, limit)
 
 
 @njit(cache=True, nogil=True)
@@ -1938,26 +1931,82 @@ def plain_code(ctx, code):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def list_long_heads(ctx, n_heads):  # type: ignore[no-untyped-def]
-    """Walk heads that were not walked yet by themselves, to see which take long: those are asked for. Returns OK,
-    NEED_BUILD, NEED_ROOM or NEED_HEADS."""
+def enter_head(ctx, code, mask, exits, n_exits):  # type: ignore[no-untyped-def]
+    """Keep what a head reads by itself: the tokens in mask (uint32[n_words]) and where it may end; exits: int32[n_exits
+    at least]. Nobody else enters meanwhile. Returns OK or NEED_HEAD_ROOM."""
+    used, n_words = _i64(ctx, HEAD_USED), ctx[N_WORDS]
+    memo, first, place, n_rows = used[0], used[1], used[2], used[3]
+    is_full = memo >= used[HEAD_ROOM] or first + n_exits > used[HEAD_ROOM + 1]
+    if is_full or place + n_words > used[HEAD_ROOM + 2] or n_rows >= used[HEAD_ROOM + 3]:
+        return NEED_HEAD_ROOM
+    ids, rows, kept, memos = _i32(ctx, HEAD_IDS), _u32(ctx, HEAD_ROWS), _i32(ctx, HEAD_EXITS), _i32(ctx, HEAD_MEMOS)
+    n, kind = 0, BASE_NONE
+    for i in range(n_words):
+        word = mask[i]
+        while word and n <= n_words:
+            if n < n_words:
+                ids[place + n] = i * 32 + _lowest_bit(np.uint64(word))
+            word &= word - np.uint32(1)
+            n += 1
+    if n > n_words:
+        kind = BASE_DENSE
+        for i in range(n_words):
+            rows[n_rows * n_words + i] = mask[i]
+        place, used[3] = n_rows, n_rows + 1
+    elif n:
+        kind, used[2] = BASE_LIST, place + n
+    for i in range(n_exits):
+        kept[first + i] = exits[i]
+    used[0], used[1] = memo + 1, first + n_exits
+    at = memo * HEAD_STRIDE
+    memos[at], memos[at + 1], memos[at + 2], memos[at + 3], memos[at + 4] = kind, place, n, first, n_exits
+    _i32(ctx, STATE_HEAD)[code] = memo + 1
+    return OK
+
+
+@njit(cache=True, nogil=True)
+def ends_by_shape(ctx, exits, n_exits):  # type: ignore[no-untyped-def]
+    """How many of these exits are in the trie by shape."""
+    shapes, n = ctx[SHAPE_ROOT], 0
+    last = np.int64(_i32(ctx, TRIE_END)[shapes]) if shapes else np.int64(0)
+    for i in range(n_exits):
+        n += shapes <= exits[i] < last
+    return n
+
+
+@njit(cache=True, nogil=True)
+def list_long_heads(ctx, n_heads, may_keep):  # type: ignore[no-untyped-def]
+    """Walk heads that were not walked yet by themselves, to see which take long. What those read is kept, where nobody
+    else may do so now (`may_keep`) and their walks are no longer than that allows; else they are asked for. Returns OK,
+    NEED_BUILD, NEED_ROOM, NEED_HEAD_ROOM or NEED_HEADS."""
     counts, codes, known, n_long = _i64(ctx, COUNTS), _i64(ctx, HEAD_CODE), _i32(ctx, STATE_HEAD), 0
-    long_heads, unused = np.empty(n_heads, np.int64), np.empty(0, np.uint32)
+    long_heads, own, exits = np.empty(n_heads, np.int64), np.empty(0, np.uint32), _i32(ctx, EXITS)
     for i in range(n_heads):
         code = plain_code(ctx, codes[i])
         if head_memo(ctx, code) != 0:
             continue
-        if not len(unused):  # such a walk may end before what it set is put right
-            unused = np.empty(ctx[N_WORDS], np.uint32)
-        result = walk_alone(ctx, code, n_heads, unused, ctx[HEAD_VISITS])
+        if not len(own):  # such a walk may end before what it set is put right
+            own = np.zeros(ctx[N_WORDS], np.uint32)
+        else:
+            for j in range(len(own)):
+                own[j] = np.uint32(0)
+        before = counts[NODES_VISITED]
+        counts[SHAPED] = 0
+        result = walk_alone(ctx, code, n_heads, own, MAX_HEAD_VISITS if may_keep else ctx[HEAD_VISITS])
+        n_exits = counts[N_EXITS]
         counts[N_EXITS] = -1
         if result == NEED_ROOM:
             return result
-        if result == LONG:
-            long_heads[n_long] = code
-            n_long += 1
-        elif result != NEED_BUILD:  # short, or EMPTY
+        if result == NEED_BUILD:
+            continue
+        is_short = result == EMPTY or counts[NODES_VISITED] - before <= ctx[HEAD_VISITS]
+        if is_short or (result == OK and _i64(ctx, HEAD_USED)[0] >= MAX_HEAD_MEMOS):
             known[code] = NO_HEAD_MEMO
+        elif result == LONG or (counts[SHAPED] and ends_by_shape(ctx, exits, n_exits) > MANY_EXITS):
+            long_heads[n_long] = code  # or another kind of memo is better
+            n_long += 1
+        elif enter_head(ctx, code, own, exits, n_exits) != OK:
+            return NEED_HEAD_ROOM
     if counts[WAITING] or counts[LOST]:
         return NEED_BUILD
     for i in range(n_long):
@@ -2013,13 +2062,13 @@ def push_exits(ctx, memo, begin, end, by_shape, n_work):  # type: ignore[no-unty
 
 
 @njit(cache=True, nogil=True)
-def walk_kept(ctx, first, last, mask):  # type: ignore[no-untyped-def]
+def walk_kept(ctx, first, last, mask, limit):  # type: ignore[no-untyped-def]
     """Walk the heads first..last-1, the last ones of the pool, from what is kept of each. Returns as `walk_on`.
 
     Others are walked together, as is a head that may end within a stretch with which what lies below goes on.
     """
     counts, codes, stacks = _i64(ctx, COUNTS), _i64(ctx, HEAD_CODE), _i64(ctx, HEAD_STACK)
-    memos, rows, tokens, n_words = _i32(ctx, HEAD_MEMOS), _u32(ctx, BASE_ROWS), _i32(ctx, BASE_LISTS), ctx[N_WORDS]
+    memos, rows, tokens, n_words = _i32(ctx, HEAD_MEMOS), _u32(ctx, HEAD_ROWS), _i32(ctx, HEAD_IDS), ctx[N_WORDS]
     together = np.zeros(last - first, np.bool_)
     for i in range(first, last):
         memo = head_memo(ctx, codes[i]) - 1
@@ -2057,14 +2106,14 @@ def walk_kept(ctx, first, last, mask):  # type: ignore[no-untyped-def]
             n = add_head(ctx, top, n, codes[i], stacks[i])
     if n > top:
         n_work = push_work(ctx, 0, top, n, n_work)
-    return walk_items(ctx, n_work, mask, -1, ANY_VISITS)
+    return walk_items(ctx, n_work, mask, -1, limit)
 
 
 @njit(cache=True, nogil=True)
-def walk_apart(ctx, n_heads, mask):  # type: ignore[no-untyped-def]
-    """As `walk_on`, from what is kept of each head by itself.
+def walk_apart(ctx, n_heads, mask, limit, may_keep):  # type: ignore[no-untyped-def]
+    """As `walk_on`, from what is kept of each head by itself; may_keep: see `list_long_heads`.
 
-    Returns as `walk_on`, or NEED_HEADS: REQUESTS are codes of heads whose walks are to be kept.
+    Returns as `walk_on` and `list_long_heads`; NEED_HEADS: REQUESTS are codes of heads whose walks are to be kept.
     """
     counts, codes, stacks = _i64(ctx, COUNTS), _i64(ctx, HEAD_CODE), _i64(ctx, HEAD_STACK)
     counts[1] = 0
@@ -2073,7 +2122,7 @@ def walk_apart(ctx, n_heads, mask):  # type: ignore[no-untyped-def]
     request_nearest(ctx, n_heads)
     if counts[1]:
         return NEED_BUILD
-    result = list_long_heads(ctx, n_heads)
+    result = list_long_heads(ctx, n_heads, may_keep)
     if result != OK:
         return result
     n_begun = 0
@@ -2081,7 +2130,8 @@ def walk_apart(ctx, n_heads, mask):  # type: ignore[no-untyped-def]
         if head_memo(ctx, codes[i]) <= PLAIN_BASE:
             own = np.zeros(ctx[N_WORDS], np.uint32) if n_begun else mask  # what is put right must be its own
             codes[n_heads], stacks[n_heads] = plain_code(ctx, codes[i]), stacks[i]
-            walk_kept(ctx, n_heads, n_heads + 1, own)
+            if walk_kept(ctx, n_heads, n_heads + 1, own, limit) == LONG:
+                return LONG
             codes[n_heads], stacks[n_heads] = codes[i], stacks[i]
             before = counts[4]
             correct_words(ctx, n_heads, own)
@@ -2096,7 +2146,7 @@ def walk_apart(ctx, n_heads, mask):  # type: ignore[no-untyped-def]
     for i in range(n_heads):
         if head_memo(ctx, codes[i]) > PLAIN_BASE and codes[i] != ACCEPT:
             n = add_head(ctx, n_heads, n, codes[i], stacks[i])
-    return walk_kept(ctx, n_heads, n, mask)
+    return walk_kept(ctx, n_heads, n, mask, limit)
 
 
 @njit(cache=True, nogil=True)
@@ -3441,6 +3491,40 @@ def enter_row(kept, row, mask):  # type: ignore[no-untyped-def]
     slots[place] = row
     hashes[row], addresses[row], stamps[row] = hashed, mask.ctypes.data, now
     return row | OLD_ROW
+
+
+@njit(cache=True, nogil=True)
+def row_at_once(ctx, kept, n_heads, is_apart, end_ids, row, mask, limit):  # type: ignore[no-untyped-def]
+    """Find the kept row of the first heads, or walk for it and keep it as the row with this number, in one call.
+
+    is_apart: whether it is put together of what is kept of each head (`walk_apart`); end_ids: int32[n], set where the
+    text is complete. Returns the row's number as `keep_row`, plus KEPT_NOW where it walked, or -2; else what hinders
+    it, as NOT_AT_ONCE less the answer of the walk: LONG after `limit` visits, or where a mask is more than a walk.
+    """
+    found = find_row(ctx, kept, n_heads)
+    if found != -1:
+        return found
+    all_codes, all_stacks, counts = _i64(ctx, HEAD_CODE), _i64(ctx, HEAD_STACK), _i64(ctx, COUNTS)
+    codes, stacks, is_complete = np.empty(n_heads, np.int64), np.empty(n_heads, np.int64), False
+    for i in range(n_heads):
+        codes[i], stacks[i] = all_codes[i], all_stacks[i]
+        is_complete = is_complete or (codes[i] == ACCEPT and stacks[i] == -1)
+    if is_apart:
+        for i in range(mask.shape[0]):
+            mask[i] = np.uint32(0)
+        result = walk_apart(ctx, n_heads, mask, limit, True)
+    else:
+        result = walk_row(ctx, n_heads, mask, limit)
+    if result == OK and counts[ANCHORS_PUSHED]:
+        result = LONG
+    if result != OK:
+        return np.int64(NOT_AT_ONCE - result)
+    if is_complete:
+        set_ids(end_ids, mask)
+    for i in range(n_heads):
+        all_codes[i], all_stacks[i] = codes[i], stacks[i]
+    found = keep_row(ctx, kept, n_heads, np.int64(-1) if counts[SETS_READ] else counts[DEEPEST], row, mask)
+    return found if found < 0 else found | KEPT_NOW
 
 
 @njit(cache=True, nogil=True)

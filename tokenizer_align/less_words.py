@@ -66,10 +66,10 @@ def less_of(expr: Expr) -> Less | None:
     return None if start is None else Less(start, start.whole, 0, tuple(range(len(start.words))))
 
 
-def less_targets(automaton: Automaton, less: Less) -> dict[int, int]:
+def less_targets(automaton: Automaton, state: int, less: Less) -> dict[int, int]:
     """The codes behind the bytes that such a state reads (256-bit masks)."""
     made = _Made(automaton)
-    targets = made.targets(less)
+    targets = made.targets(state, less)
     if less.depth == 0 and not less.start.ends_frame and sum(map(len, less.start.words)) <= MAX_AT_ONCE:
         made.build_rest()
     return targets
@@ -83,9 +83,9 @@ class _Made:
         self.new: list[tuple[int, Less]] = []  # in the order of their codes
         self._rows: dict[Expr, npt.NDArray[np.int32]] = {}
 
-    def targets(self, less: Less) -> dict[int, int]:
+    def targets(self, state: int, less: Less) -> dict[int, int]:
         """The codes behind the bytes that a state reads."""
-        parts, targets = _by_first(less), dict[int, int]()
+        parts, targets, begun = _by_first(less), dict[int, int](), list[int]()
         for mask, after in heads(less.whole):
             if not self.automaton.is_live(after):
                 continue
@@ -94,10 +94,18 @@ class _Made:
                     target = self._behind(less, after, those)
                     if target != k.DEAD:
                         targets[common & mask] = target
+                    if target in self.automaton.less_at:
+                        begun += [item for byte in _members(common & mask) for item in (byte, target)]
                     mask &= ~common
             if mask:
                 targets[mask] = self.automaton.code_of(after)
+        self._note_begun(state, begun)
         return targets
+
+    def _note_begun(self, state: int, begun: list[int]) -> None:
+        """Keep with which bytes words go on, and where that leads."""
+        tables = self.automaton.tables
+        tables.state_words.array[state] = tables.seqs.extend([len(begun) // 2, *begun]) + 1
 
     def _behind(self, less: Less, after: Expr, those: list[int]) -> int:
         """The code of a frame in which these words have come one byte further."""
@@ -125,9 +133,9 @@ class _Made:
         places, codes, wholes = list[int](), list[int](), list[npt.NDArray[np.int32]]()
         at = 0
         while at < len(self.new):
-            less = self.new[at][1]
+            state, less = self.new[at]
             wholes.append(self._row(less.whole))
-            parts = _by_first(less)
+            parts, begun = _by_first(less), list[int]()
             for mask, after in heads(less.whole):
                 for common, those in parts if self.automaton.is_live(after) else ():
                     if common & mask:
@@ -135,6 +143,9 @@ class _Made:
                         members = _members(common & mask)
                         places += [256 * at + byte for byte in members]
                         codes += [target] * len(members)
+                        if target in self.automaton.less_at:
+                            begun += [item for byte in members for item in (byte, target)]
+            self._note_begun(state, begun)
             at += 1
         if not self.new:
             return

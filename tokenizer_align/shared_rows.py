@@ -17,9 +17,11 @@ from .unique_runs import Tracked
 
 if TYPE_CHECKING:
     from .engine import Engine, Heads, Mask
+    from .walkers import Walker
 
 ENTRY_BYTES = 300  # of what a row is found by
 MAX_SPARE = 8  # rows that are kept to be written again
+MAX_VISITS = 2_000  # of a walk while the engine's lock is held: some 0.2 ms
 
 Depths = tuple[int, ...]  # how many cells of each head's stack
 
@@ -29,6 +31,24 @@ class Reads(NamedTuple):
 
     deepest: int
     is_apart: bool
+
+
+class AtOnce(NamedTuple):
+    """A mask; where it was walked for: what went through the trie by shape (0: nothing), and how many nodes."""
+
+    row: Mask
+    shaped: int
+    n_visits: int
+
+
+class Stuck(NamedTuple):
+    """A walk that needs more: whether it is put together of single heads, the kernel's answer, the walker, which is
+    taken and knows what is asked for, and the row that it began to write."""
+
+    is_apart: bool
+    answer: int
+    walker: Walker
+    row: Mask
 
 
 class SharedRows:
@@ -99,6 +119,59 @@ class SharedRows:
         number = self._find(heads)
         return None if number < 0 else self._rows[number]
 
+    def at_once(self, heads: Heads) -> AtOnce | Stuck:
+        """The mask of clamped heads that are only codes and cells, end-of-sequence included, where it is kept or one
+        short walk finds it; else where that walk stopped."""
+        engine = self._engine
+        walker = engine.walkers.take_locked(engine.tables, len(heads) + 1)
+        row = self.some_row()
+        number = self._enter(row)
+        is_apart, n_before = engine.head_memos.suits(heads), int(walker.counts[k.NODES_VISITED])
+        while True:
+            walker.load(heads)
+            found: int = k.row_at_once(
+                walker.ctx, self._table.kept, len(heads), is_apart, engine.end_ids, number, row, MAX_VISITS
+            )
+            if found != k.NO_ROOM_FOR_ROW:
+                break
+            self._table = self._table.grown(len(heads))
+        if found < 0:
+            self._rows[number] = None
+            self._free.append(number)
+            return Stuck(is_apart, k.NOT_AT_ONCE - found, walker, row)
+        shaped = n_visits = 0
+        if found & k.KEPT_NOW:
+            engine.counters.walks += 1
+            engine.count_kept(ENTRY_BYTES)
+            shaped = 0 if is_apart else int(walker.counts[k.SHAPED])
+            n_visits = int(walker.counts[k.NODES_VISITED]) - n_before
+        engine.walkers.give(walker)
+        return AtOnce(self._held(found & ~k.KEPT_NOW, number, row), shaped, n_visits)
+
+    def _enter(self, row: Mask) -> int:
+        """A number for a row that may be kept: its address must not be known to a kernel before it is held here."""
+        if self._free:
+            number = self._free.pop()
+            self._rows[number] = row
+        else:
+            number = len(self._rows)
+            self._rows.append(row)
+        return number
+
+    def _held(self, found: int, number: int, row: Mask) -> Mask:
+        """The row that was found or kept for heads, where `row` had been given a number."""
+        kept = self._rows[found & ~k.OLD_ROW]
+        assert kept is not None
+        if kept is row:
+            row.flags.writeable = False
+        else:
+            self._rows[number] = None
+            self._free.append(number)
+            self.give_back(row)
+        if found & k.OLD_ROW:
+            self._engine.count_kept(kept.nbytes)
+        return kept
+
     def _find(self, heads: Heads) -> int:
         """The number of the row; below 0: there is none."""
         engine = self._engine
@@ -134,12 +207,7 @@ class SharedRows:
         elif reads is not None:
             self._table.depths[: len(reads)] = reads
             deepest = -2
-        if self._free:
-            number = self._free.pop()
-            self._rows[number] = row
-        else:
-            number = len(self._rows)
-            self._rows.append(row)
+        number = self._enter(row)
         while True:
             table = self._table
             found: int = k.keep_row(engine.tables.ctx, table.kept, len(heads), deepest, number, row)
@@ -147,16 +215,8 @@ class SharedRows:
                 break
             self._table = table.grown(len(heads))
             self._table.depths[: len(heads)] = table.depths[: len(heads)]
-        kept = self._rows[found & ~k.OLD_ROW]
-        assert kept is not None
-        if kept is row:
-            row.flags.writeable = False
-        else:
-            self._rows[number] = None
-            self._free.append(number)
-            self.give_back(row)
-        engine.count_kept((kept.nbytes if found >= k.OLD_ROW else 0) + ENTRY_BYTES)
-        return kept
+        engine.count_kept(ENTRY_BYTES)
+        return self._held(found, number, row)
 
     def _keep_tracked(self, heads: Heads, row: Mask) -> Mask:
         """The same for heads that hold more than codes and cells."""

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import kernels as k
+from .head_arrays import HeadArrays
 
 Array = npt.NDArray[Any]
 
@@ -18,7 +19,7 @@ JOIN_SLOTS = 1 << 14  # unions of stacks that are remembered
 JOIN_ROOM = 1 << 18  # four entries a level of a union
 PREPARED_FRAMES = 3  # of a stack, which are built before a walk begins: in one go, not one by one
 SHAPE_LIMIT = 1_500  # nodes that a state may visit in the trie by shape; beyond, it has a memo
-HEAD_VISITS = 32  # nodes; what a head reads by itself is kept where its walk visits more
+HEAD_VISITS = 12  # nodes; what a head reads by itself is kept where its walk visits more
 LARGE = 1 << 16  # entries; up to here arrays double
 
 
@@ -108,9 +109,11 @@ class Tables:
         self.state_clamp = pool(k.STATE_CLAMP, np.int32, 8192)
         self.state_live = pool(k.STATE_LIVE, np.uint64, 8192, 4)
         self.state_head = pool(k.STATE_HEAD, np.int32, 8192)
+        self.state_words = pool(k.STATE_WORDS, np.int32, 8192)
         self._state_pools = (
             *(self.state_kind, self.state_row, self.state_nullable, self.state_flags),
             *(self.state_self, self.state_reach, self.state_clamp, self.state_live, self.state_head),
+            self.state_words,
         )
         self.rows = pool(k.ROWS, np.int32, 2048, 256)
         self.seqs = pool(k.SEQS, np.int32, 16384)
@@ -127,12 +130,11 @@ class Tables:
         self.key_rests = pool(k.KEY_RESTS, np.int32, 4096)
         self.memos = pool(k.MEMO_TABLE, np.int32, 64, k.MEMO_STRIDE)
         self.memo_pushes = pool(k.MEMO_PUSHES, np.int32, 64, 2)
-        self.head_memos = pool(k.HEAD_MEMOS, np.int32, 64, k.HEAD_STRIDE)
-        self.head_exits = pool(k.HEAD_EXITS, np.int32, 8192)
         self.base_rows = pool(k.BASE_ROWS, np.uint32, 32, n_words)
         self.base_lists = pool(k.BASE_LISTS, np.int32, 32768)
         self.counts = pool(k.COUNTS, np.int64, k.N_COUNTS)
         self._pools = self.pools()
+        self.head_memos = HeadArrays(self, n_words)
         self.shapes: dict[int, Array] = {}  # of the trie by shape, by slot
         self.join_keys, self.join_values = np.full(JOIN_SLOTS, -1, np.int64), np.zeros(JOIN_SLOTS, np.int64)
         self.join_work = np.zeros(JOIN_ROOM, np.int64)
@@ -278,10 +280,11 @@ class Tables:
 
     def n_used_bytes(self) -> int:
         """Bytes in use, without the room that is left in the arrays."""
-        return sum(pool.n * pool.width * pool.array.itemsize for pool in self._pools) + 12 * int(self.counts.array[0])
+        of_pools = sum(pool.n * pool.width * pool.array.itemsize for pool in self._pools)
+        return of_pools + self.head_memos.n_used_bytes() + 12 * int(self.counts.array[0])
 
     def n_bytes(self) -> int:
         """Bytes held by all arrays."""
         arrays = [pool.array for pool in self.pools()]
         arrays += [value for value in vars(self).values() if isinstance(value, np.ndarray)]
-        return sum(int(array.nbytes) for array in arrays)
+        return sum(int(array.nbytes) for array in arrays) + self.head_memos.n_bytes()

@@ -145,7 +145,7 @@ class Walkers:
         with self.lock:
             while self._waiting.is_held():
                 self._left.wait(PATIENCE_S)
-            taken = [self._take(tables, n_heads) for _ in range(n_walkers)]
+            taken = [self.take_locked(tables, n_heads) for _ in range(n_walkers)]
             return memoryview(self._walking.buffer), taken
 
     def take_one(self, tables: Tables, n_heads: int) -> tuple[memoryview, Walker]:
@@ -153,7 +153,7 @@ class Walkers:
         with self.lock:
             while self._waiting.is_held():
                 self._left.wait(PATIENCE_S)
-            return memoryview(self._walking.buffer), self._take(tables, n_heads)
+            return memoryview(self._walking.buffer), self.take_locked(tables, n_heads)
 
     def hold(self, walker: Walker, tables: Tables) -> memoryview:
         """The same for a walker that was taken, whose walk waited for something and now goes on."""
@@ -163,7 +163,8 @@ class Walkers:
             walker.refresh(tables)
             return memoryview(self._walking.buffer)
 
-    def _take(self, tables: Tables, n_heads: int) -> Walker:
+    def take_locked(self, tables: Tables, n_heads: int) -> Walker:
+        """The same where the engine's lock is held as long as it walks: nothing changes meanwhile."""
         walker = self._free.pop() if self._free else Walker()
         while walker.capacity < n_heads:
             walker.grow()

@@ -100,6 +100,9 @@ def _run_masks() -> None:
         for char in b"{a":
             matcher.advance(char)
             matcher.mask()
+    walker, row = engine.walkers.take_locked(engine.tables, 1), engine.rows.empty_row()
+    k.ends_by_shape(walker.ctx, walker.exits, 0)
+    k.enter_head(walker.ctx, k.BELOW_STATE, row, walker.exits, 0)
     engine.rows.age()
     Engine(engine.vocabulary, shape_min_nodes=0)  # as of a large vocabulary
 
