@@ -39,6 +39,7 @@ from .unique_plans import UniquePlans
 from .unique_runs import Tracked, UniqueRuns, heads_of
 from .vocabulary import Vocabulary
 from .walkers import Held, Walkers
+from .walks import walk_heads
 
 Mask = npt.NDArray[np.uint32]
 Heads = tuple[tuple[int, int], ...]
@@ -208,7 +209,7 @@ class Engine(PlainTokens):
         if isinstance(heads, Tracked):
             with self.lock:
                 return self.unique_masks.mask(heads.groups), Reads(0, is_apart=True)
-        mask, reads, opens_tracked = self.walk_heads(heads, begun)
+        mask, reads, opens_tracked = walk_heads(self, heads, begun)
         if opens_tracked:
             with self.lock:
                 for token in self.unique_masks.illegal_tokens((heads, ()), mask):
@@ -217,48 +218,7 @@ class Engine(PlainTokens):
 
     def walked(self, heads: Heads) -> Mask:
         """The same for the automaton alone, which takes anchors for brackets."""
-        return self.walk_heads(heads)[0]
-
-    def walk_heads(self, heads: Heads, begun: Stuck | None = None) -> tuple[Mask, Reads, bool]:
-        """The mask of the automaton, what the walk read of the stacks, and whether anchors came onto one.
-
-        begun: a walk of the same heads that stopped.
-        """
-        n_rounds, begins = 0, True
-        if begun is None:
-            mask = self.rows.some_row()
-            held, walker = self.walkers.take_one(self.tables, len(heads))
-        else:
-            mask, walker = begun.row, begun.walker
-            if begun.answer == k.NEED_BUILD:
-                begins, n_rounds = bool(walker.counts[k.LOST]), 1
-                self.make(walker.wanted())
-            elif begun.answer == k.NEED_ROOM:
-                walker.grow()
-            held = self.walkers.hold(walker, self.tables)
-        n_before = int(walker.counts[k.NODES_VISITED])
-        while True:
-            with held:
-                if begins:
-                    walker.load(heads)
-                result = k.walk_row(walker.ctx, len(heads) if begins else -1, mask, k.ANY_VISITS)
-                wanted = walker.wanted() if result == k.NEED_BUILD else []
-                if result == k.NEED_ROOM:
-                    walker.grow()
-                begins = result == k.NEED_ROOM or bool(walker.counts[k.LOST])
-            n_rounds += 1
-            if result == k.OK:
-                break
-            if result == k.NEED_BUILD:
-                self.make(wanted)
-            held = self.walkers.hold(walker, self.tables)
-        deepest, sets_read, anchors_pushed, shaped = walker.counts[k.DEEPEST : k.SHAPED + 1].tolist()
-        n_visits = int(walker.counts[k.NODES_VISITED]) - n_before
-        self.walkers.give(walker)
-        self.count_walks(1, n_rounds)
-        if shaped:
-            self.shape_walks.note(self, shaped, n_visits)
-        return mask, Reads(deepest, bool(sets_read or anchors_pushed)), bool(anchors_pushed)
+        return walk_heads(self, heads)[0]
 
     def live_bytes(self, heads: Heads) -> int:
         """Which bytes may come next, as a 256-bit mask."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from . import kernels as k
 from .shared_rows import AtOnce, Reads, Stuck
+from .walks import walk_heads
 
 if TYPE_CHECKING:
     from .engine import Engine, Heads, Mask
@@ -64,7 +65,7 @@ class HeadMemos:
                 engine.count_walks(1, n_rounds + 1)
                 return row, Reads(deepest, bool(sets_read or anchors_pushed))
         engine.rows.give_back(row)
-        return engine.walk_heads(heads)[:2]  # walked together, they go on where they waited
+        return walk_heads(engine, heads)[:2]  # walked together, they go on where they waited
 
     def _provide(self, answer: int, wanted: list[int]) -> None:
         """Make what a walk asked for."""

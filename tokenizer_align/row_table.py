@@ -46,6 +46,8 @@ class RowTable:
             k.DEPTHS: self.depths,
         }
         for slot, array in self._arrays.items():
+            if sizes is None:
+                array.fill(array[0])  # a page that is new would cost a step of a text some µs
             self.kept[slot] = array.ctypes.data
         self.kept[[k.PATTERN_MASK, k.ENTRY_MASK]] = n_slots - 1
         self.kept[k.PATTERN_CAPACITY], self.kept[k.KEYS_CAPACITY] = n_pattern_words, n_key_words

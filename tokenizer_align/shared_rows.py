@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 ENTRY_BYTES = 300  # of what a row is found by
 MAX_SPARE = 8  # rows that are kept to be written again
+READY_ROWS = 192  # that an engine begins with
 MAX_VISITS = 2_000  # of a walk while the engine's lock is held: some 0.2 ms
 
 Depths = tuple[int, ...]  # how many cells of each head's stack
@@ -56,7 +57,7 @@ class SharedRows:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._spare: list[Mask] = []
+        self._spare: list[Mask] = list(np.ones((READY_ROWS, engine.n_words), np.uint32))  # written to: see `empty_row`
         self.drop()
         engine.keepers.add(self)
 

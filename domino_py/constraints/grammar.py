@@ -11,6 +11,7 @@ from typing import Literal
 
 from tokenizer_align.errors import GrammarError, InvalidOption, Problem
 from tokenizer_align.expressions import Expr
+from tokenizer_align.rule_moves import derive_rules
 
 from .base import Constraint
 from .grammar_compile import GrammarCompiler, wrong_differences
@@ -98,7 +99,9 @@ def build(constraint: Constraint) -> tuple[Expr, tuple[Problem, ...]]:
         raise GrammarError(read.source.notation, problems[:MAX_PROBLEMS])
     for problem in () if is_quiet() else problems:
         logger.warning("%s", problem)
-    return GrammarCompiler(read).expression(), ()
+    expr = GrammarCompiler(read).expression()
+    derive_rules(expr)
+    return expr, ()
 
 
 def _all_problems(read: Grammar) -> list[GrammarProblem]:
