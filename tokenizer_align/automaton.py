@@ -13,7 +13,7 @@ import numpy as np
 
 from . import kernels as k
 from .byte_masks import bytes_of, words_of
-from .choices import Frames, beginning, flatten, is_wide_call, known_body, merge, split_frames
+from .choices import Frames, beginning, flatten, is_joined, is_wide_call, known_body, merge, split_frames
 from .counted import Count, build_chain, count_of
 from .counting import clamp_counts
 from .derivatives import heads, is_known_live, moves, nullable
@@ -174,7 +174,7 @@ class Automaton:
         elif expr.kind == K_CALL:
             check_left_recursion(expr)
             self.build_alias(state, expr.data.body)
-        elif expr.kind == K_SEQ and expr.has_call:
+        elif expr.kind == K_SEQ and expr.has_call and not is_joined(expr):
             codes = self.frames(expr)
             tables.state_row.array[state] = tables.seqs.extend([len(codes), *codes])
             tables.state_kind.array[state] = k.SPLIT
@@ -234,17 +234,12 @@ class Automaton:
         is known of their masks) all places share where they are called. Whether it was so."""
         if expr.kind != K_ALT:
             return False
-        calls = [arg for arg in expr.args if is_wide_call(arg)]
+        calls = [arg for arg in expr.args if is_wide_call(arg.args[0] if arg.kind == K_SEQ else arg)]
         if not calls:
             return False
         lists, rest = [self.frames(arg) for arg in calls], alt(*(arg for arg in expr.args if arg not in calls))
-        if rest.has_call:  # also where it is a sequence: what its first bytes lead to is known of it then
-            row_state = self.reserve_states(1)
-            self.exprs[row_state] = rest
-            lists.append([row_state])
-            self._build_choices(row_state, rest)
-        elif rest is not EMPTY:
-            lists.append([self.code_of(rest)])
+        if rest is not EMPTY:
+            lists.append(self.frames(rest))
         self._enter_choices(state, lists)
         for codes in lists:
             if codes[0] < k.LIT_BASE:

@@ -7,7 +7,7 @@ frame is the union: a deterministic automaton there. Others stay apart and run s
 
 from __future__ import annotations
 
-from .derivatives import heads, is_known_live, moves, nullable
+from .derivatives import heads, is_known_live, nullable
 from .expressions import (
     EPSILON,
     FRAME,
@@ -22,6 +22,7 @@ from .expressions import (
     Rule,
     alt,
     byte_set,
+    lit,
     seq,
     seq_parts,
 )
@@ -32,23 +33,21 @@ MANY_MOVES = 12  # of a call; below, it is as well inlined
 
 
 def split_frames(expr: Expr) -> Frames:
-    """The frames that an expression stands for: its calls one by one, what lies between them as it is.
+    """The frames that an expression stands for: its calls one by one, what lies between them as it is (`_join_last`).
 
     >>> from .expressions import Rule, byte_set, call, lit, star
     >>> rule = Rule("item", star(byte_set(b"a")))
     >>> split_frames(seq(lit(b"["), call(rule), lit(b"]")))
     ([b'['], <item>, [b']'])
     """
-    if not expr.has_call or expr.kind != K_SEQ:
+    if not expr.has_call or expr.kind != K_SEQ or is_joined(expr):
         return (expr,)
     found: list[Expr] = []
     plain: list[Expr] = []
     for part in seq_parts(expr):
         if part.has_call:
-            before = _optional(plain[-1]) if plain and part.kind == K_CALL else None
-            if before is not None:  # one frame: a set of heads fewer, and what is known of it holds for both ways
-                plain.pop()
-                part = alt(seq(before, part), part)
+            if plain and is_wide_call(part):
+                plain, part = _join_last(plain, part)
             if plain:
                 found.append(seq(*plain))
                 plain = []
@@ -60,16 +59,30 @@ def split_frames(expr: Expr) -> Frames:
     return tuple(found)
 
 
-def _optional(expr: Expr) -> Expr | None:
-    """What may stand before a call or not, where it is a byte or a few."""
-    is_optional = expr.kind == K_REPEAT and expr.data == (0, 1) and expr.args[0].kind in (K_SET, K_LIT)
-    return expr.args[0] if is_optional else None
+def _join_last(plain: list[Expr], wide: Expr) -> tuple[list[Expr], Expr]:
+    """Take the last byte before a call, or what may stand there or not, into one frame with the call: all places that
+    call it behind a blank share what is known of it there, and behind " and " is no place of its own."""
+    last = plain[-1]
+    if last.kind == K_LIT:
+        return [*plain[:-1], lit(last.data[:-1])], seq(lit(last.data[-1:]), wide)
+    if last.kind == K_SET:
+        return plain[:-1], seq(last, wide)
+    if last.kind == K_REPEAT and last.data == (0, 1) and last.args[0].kind in (K_SET, K_LIT):
+        return plain[:-1], alt(seq(last.args[0], wide), wide)
+    return plain, wide
+
+
+def is_joined(expr: Expr) -> bool:
+    """Whether a sequence is a byte and a call that share a frame (`_join_last`)."""
+    return expr.args[0].kind == K_SET and is_wide_call(expr.args[1])
 
 
 def is_wide_call(expr: Expr) -> bool:
-    """Whether an expression begins with the call of a grammar's rule that has many moves."""
-    first = expr.args[0] if expr.kind == K_SEQ else expr
-    return first.kind == K_CALL and first.data.name != FRAME and len(moves(first)) >= MANY_MOVES
+    """Whether an expression is the call of a grammar's rule that has many moves, as far as they were derived."""
+    if expr.kind != K_CALL or expr.data.name == FRAME or not expr.data.is_made:
+        return False
+    found = expr.data.body.memo_moves
+    return found is not None and len(found) >= MANY_MOVES
 
 
 def known_body(expr: Expr) -> Expr:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 Array = npt.NDArray[Any]
 
-N_MEMOS, N_EXITS, N_ROWS = 64, 4096, 1  # that there is room for at first
+N_MEMOS, N_EXITS, N_IDS, N_ROWS = 512, 16384, 16, 4  # that there is room for at first; ids: times n_words
 
 
 class HeadArrays:
@@ -27,7 +27,7 @@ class HeadArrays:
         self._tables, self._n_words = tables, n_words
         self.used: npt.NDArray[np.int64] = np.zeros(2 * k.HEAD_ROOM, np.int64)
         self._arrays: dict[int, Array] = {}
-        self._make((N_MEMOS, N_EXITS, 4 * n_words, N_ROWS))
+        self._make((N_MEMOS, N_EXITS, N_IDS * n_words, N_ROWS))
 
     @property
     def n(self) -> int:
