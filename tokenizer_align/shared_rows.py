@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from .walkers import Walker
 
 ENTRY_BYTES = 300  # of what a row is found by
-MAX_SPARE = 8  # rows that are kept to be written again
-READY_ROWS = 192  # that an engine begins with
+SPARE_ROWS = 192  # that an engine begins with, and that are kept at most to be written again
 MAX_VISITS = 2_000  # of a walk while the engine's lock is held: some 0.2 ms
 
 Depths = tuple[int, ...]  # how many cells of each head's stack
@@ -57,7 +56,7 @@ class SharedRows:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._spare: list[Mask] = list(np.ones((READY_ROWS, engine.n_words), np.uint32))  # written to: see `empty_row`
+        self._spare: list[Mask] = list(np.ones((SPARE_ROWS, engine.n_words), np.uint32))  # written to: see `empty_row`
         self.drop()
         engine.keepers.add(self)
 
@@ -107,7 +106,7 @@ class SharedRows:
 
     def give_back(self, row: Mask) -> None:
         """A row that nobody holds any more is written again; the lock need not be held."""
-        if row.flags.writeable and len(self._spare) < MAX_SPARE:
+        if row.flags.writeable and len(self._spare) < SPARE_ROWS:
             self._spare.append(row)
 
     def find(self, heads: Heads) -> Mask | None:
