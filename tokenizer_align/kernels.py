@@ -2639,13 +2639,145 @@ def unread_sets(ctx, code, sets, known):  # type: ignore[no-untyped-def]
     return found
 
 
+# Of what a look ahead (`look_ahead`) says.
+NO_SET_UNREAD = 1 << 63  # of `unread_sets`: a byte of each set is read
+NARROW, WIDE, UNKNOWN = 0, 1, 2  # what may end in a state: narrow tokens, none but inside a character, not built yet
+ANY_DEPTH = 1 << 30
+FEW_STEPS = 6  # up to here a byte that leads elsewhere is left out; beyond, the look ends
+NO_STATE = -(1 << 40)
+
+
 @njit(cache=True, nogil=True)
-def walk_narrow(ctx, start, n_heads, known, sets, of_token, out):  # type: ignore[no-untyped-def]
+def ending_kind(ctx, code, sets, known):  # type: ignore[no-untyped-def]
+    """Whether no token that ends in a state is narrow, but for those that end inside a character."""
+    if not 0 < code < LIT_BASE:
+        return NARROW
+    kind = _u8(ctx, STATE_KIND)[code]
+    if kind != ROW:
+        return UNKNOWN if kind == UNBUILT else NARROW
+    live = _u64(ctx, STATE_LIVE)
+    if live[code * 4 + 2]:
+        return NARROW if live[code * 4] or live[code * 4 + 1] or live[code * 4 + 3] else WIDE
+    return WIDE if unread_sets(ctx, code, sets, known) == np.uint64(NO_SET_UNREAD) else NARROW
+
+
+@njit(cache=True, nogil=True)
+def look_ahead(ctx, code, n_bytes, keeps_bytes, sets, known, seen, queue, stamp, safe):  # type: ignore[no-untyped-def]
+    """With which bytes below n_bytes a built state may go on, into safe: uint64[4], and how many of them in a row, so
+    that all states on the way are WIDE, and nothing but them reads on where the frame may end. Also whether some state
+    was not built. A byte that cannot be read is safe.
+
+    keeps_bytes: whether as many bytes as possible are safe at first, and then fewer of them in a row; else a byte that
+    leads elsewhere within a few steps is not.
+    """
+    rows, state_rows, nullable = _i32(ctx, ROWS), _i32(ctx, STATE_ROW), _u8(ctx, STATE_NULLABLE)
+    row, before, is_safe, is_limited = np.int64(state_rows[code]) * 256, np.int64(DEAD), False, False
+    for word in range(4):
+        safe[word] = np.uint64(0)
+    for byte in range(n_bytes):
+        target = np.int64(rows[row + byte])
+        if target == DEAD:
+            is_safe = nullable[code] == 0
+        elif target != before:
+            kind = ending_kind(ctx, target, sets, known)
+            is_safe = kind == WIDE
+            is_limited = is_limited or kind == UNKNOWN
+        before = target
+        if is_safe:
+            safe[byte >> 6] |= np.uint64(1) << np.uint64(byte & 63)
+    depth, begin, n, mark = 0, 0, 1, stamp[0]
+    stamp[0] += 1
+    queue[0], seen[code] = code, mark
+    while depth < ANY_DEPTH:
+        end = n
+        for i in range(begin, end):
+            here = queue[i]
+            row, before, is_good = np.int64(state_rows[here]) * 256, np.int64(NO_STATE), True
+            for word in range(4):
+                left = safe[word]
+                while left:
+                    bit = left & (~left + np.uint64(1))
+                    left ^= bit
+                    target = np.int64(rows[row + word * 64 + _lowest_bit(bit)])
+                    if target != before:
+                        before = target
+                        if target == DEAD:
+                            is_good = i == 0 or nullable[here] == 0
+                        elif 0 < target < LIT_BASE and seen[target] == mark:
+                            is_good = True
+                        else:
+                            kind = ending_kind(ctx, target, sets, known)
+                            is_good = kind == WIDE
+                            is_limited = is_limited or kind == UNKNOWN
+                            if is_good:
+                                if n == queue.shape[0]:
+                                    return depth, is_limited
+                                queue[n], seen[target] = target, mark
+                                n += 1
+                    if not is_good:
+                        if keeps_bytes or depth > FEW_STEPS:
+                            return depth, is_limited
+                        safe[word] &= ~bit
+        depth += 1
+        if n == end:
+            depth = ANY_DEPTH
+        begin = end
+    return depth, is_limited
+
+
+@njit(cache=True, nogil=True)
+def safe_bytes(ctx, begin, end, which, sets, known, memo, safe):  # type: ignore[no-untyped-def]
+    """The same for all heads begin..end-1 together, of ASCII (which 0, 1) or all bytes (2, 3), first (even) with fewer
+    bytes; 0 where nothing is known of some of them."""
+    codes, kinds = _i64(ctx, HEAD_CODE), _u8(ctx, STATE_KIND)
+    kept, depths, seen, queue, stamp, _ = memo
+    least = ANY_DEPTH
+    for word in range(4):
+        safe[word] = ~np.uint64(0)
+    for i in range(begin, end):
+        code = codes[i]
+        if code < 0:
+            continue
+        if not 0 < code < LIT_BASE or kinds[code] != ROW:
+            return 0
+        depth = depths[code, which]
+        if depth == 0 or (depth < 0 and -depth >> 32 != stamp[1]):
+            found, is_limited = look_ahead(
+                ctx, code, 128 if which < 2 else 256, which & 1, sets, known, seen, queue, stamp, kept[code, which]
+            )
+            depth = np.int64(found + 1)
+            depths[code, which] = -(stamp[1] << 32 | depth) if is_limited else depth
+        elif depth < 0:
+            depth = -depth & 0xFFFFFFFF
+        least = min(least, depth - 1)
+        for word in range(4):
+            safe[word] &= kept[code, which, word]
+        if least == 0:
+            return 0
+    return least
+
+
+@njit(cache=True, nogil=True)
+def is_covered(safe, byte, below, at):  # type: ignore[no-untyped-def]
+    """Whether a byte and all of a set, the four words from `at` on, are safe."""
+    if not safe[byte >> 6] >> np.uint64(byte & 63) & np.uint64(1):
+        return False
+    for word in range(4):
+        if below[at + word] & ~safe[word]:
+            return False
+    return True
+
+
+@njit(cache=True, nogil=True)
+def walk_narrow(ctx, start, n_heads, known, sets, of_token, memo, out):  # type: ignore[no-untyped-def]
     """List the tokens below a trie node that the heads can read whole and behind each head of which one of the token's
-    sets is unread; where a state goes on through a whole subtree, also tokens of which that holds for this state.
+    sets is unread; where a state goes on through a whole subtree, also tokens of which that holds for this state. Those
+    that end inside a character may be left out.
 
     known, sets: see `unread_sets`; of_token: uint64[n_rows], the sets of each token as bits, bit 62 for states of other
-    kinds; out: int32[n_rows]. Returns (OK, NEED_BUILD or NEED_ROOM, how many).
+    kinds; memo: (safe: uint64[n_states, 4, 4], depths: int64[n_states, 4], what `safe_bytes` remembers of states, seen:
+    int64[n_states], queue: int64[n], stamps: int64[3], of `seen`, of what has been built, and the least nodes of a
+    subtree that is looked at, room: uint64[4, 4]); out: int32[n_rows]. Returns (OK, NEED_BUILD or NEED_ROOM, how many).
     """
     counts = _i64(ctx, COUNTS)
     counts[1] = 0
@@ -2653,9 +2785,10 @@ def walk_narrow(ctx, start, n_heads, known, sets, of_token, out):  # type: ignor
     codes, work, ends = _i64(ctx, HEAD_CODE), _i64(ctx, WORK), _i32(ctx, TRIE_END)
     trie_bytes, tables, starts = _u8(ctx, TRIE_BYTE), _i32(ctx, TRIE_TABLE), _i32(ctx, TRIE_TOKEN_START)
     kinds, by_byte, ids = _u8(ctx, STATE_KIND), _i32(ctx, TRIE_TABLES), _i32(ctx, TRIE_TOKEN_IDS)
-    height, reach = _i32(ctx, TRIE_HEIGHT), _i32(ctx, STATE_REACH)
+    height, reach, below = _i32(ctx, TRIE_HEIGHT), _i32(ctx, STATE_REACH), _u64(ctx, TRIE_SUBMASK)
+    room, ahead = memo[5], np.empty(4, np.int64)
     n_out = 0
-    row_only = np.uint64(1) << np.uint64(63)
+    row_only = np.uint64(NO_SET_UNREAD)
     n_work = push_work(ctx, start, 0, n_heads, 0)
     while n_work > 0:
         n_work -= 3
@@ -2682,6 +2815,8 @@ def walk_narrow(ctx, start, n_heads, known, sets, of_token, out):  # type: ignor
                     break
         if skip:
             continue
+        for which in range(4):
+            ahead[which] = 0 if last - node < memo[4][2] else -1  # not looked at yet
         live = heads_live(ctx, begin, end)
         table = np.int64(tables[node])
         child = node + 1
@@ -2705,6 +2840,14 @@ def walk_narrow(ctx, start, n_heads, known, sets, of_token, out):  # type: ignor
             this = child
             child = np.int64(ends[child])
             if not live[byte >> 6] >> np.uint64(byte & 63) & np.uint64(1):
+                continue
+            is_wide, at = False, this * 4
+            which = 0 if byte < 128 and not below[at + 2] and not below[at + 3] else 2
+            for way in range(which, which + 2):
+                if ahead[way] < 0:
+                    ahead[way] = safe_bytes(ctx, begin, end, way, sets, known, memo, room[way])
+                is_wide = is_wide or (ahead[way] > height[this] and is_covered(room[way], byte, below, at))
+            if is_wide:
                 continue
             after = step(ctx, begin, end, byte, top)
             if after == top:

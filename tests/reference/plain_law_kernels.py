@@ -10,10 +10,11 @@ from tokenizer_align.engine import Heads
 from tokenizer_align.tables import Tables
 
 
-def unread(tables: Tables, code: int, sets: Sequence[int]) -> set[int] | None:
-    """The sets of bytes (256-bit masks) of which a state reads none; None for literals and ends, and inside a
-    character."""
-    if code < k.KEY_BASE and (not 0 < code < k.LIT_BASE or tables.state_kind.array[code] not in (k.ROW, k.KEYS)):
+def unread(tables: Tables, code: int, sets: Sequence[int], knows_literals: bool = False) -> set[int] | None:
+    """The sets of bytes (256-bit masks) of which a state reads none; None for ends, inside a character, and for
+    literals unless these count as what they read."""
+    is_row = 0 < code < k.LIT_BASE and tables.state_kind.array[code] in (k.ROW, k.KEYS)
+    if code < k.KEY_BASE and not is_row and not (knows_literals and code >= k.LIT_BASE):
         return None
     live = plain.live_bytes(tables, ((code, -1),))
     if any(live >> byte & 1 for byte in range(0x80, 0xC0)):
@@ -22,17 +23,25 @@ def unread(tables: Tables, code: int, sets: Sequence[int]) -> set[int] | None:
 
 
 def walk_narrow(
-    tables: Tables, heads: Heads, texts: Sequence[bytes | None], sets: Sequence[int], behind: Sequence[set[int]]
+    tables: Tables,
+    heads: Heads,
+    texts: Sequence[bytes | None],
+    sets: Sequence[int],
+    behind: Sequence[set[int]],
+    knows_literals: bool = False,
 ) -> set[int]:
-    """The tokens that can be read whole, and behind each head of which one of their sets is unread, one by one.
+    """The tokens that can be read whole, and behind each head of which one of their sets is unread, one by one; not
+    those behind which some head goes on with the middle of a character alone.
 
-    behind: the sets of each token.
+    behind: the sets of each token; knows_literals: see `unread`.
     """
     found = set()
     for token, text in enumerate(texts):
         after = plain.run_bytes(tables, heads, text) if text else []
-        left = [unread(tables, code, sets) for code, _ in after]
-        if after and all(one is None or one & behind[token] for one in left):
+        left = [unread(tables, code, sets, knows_literals) for code, _ in after]
+        lives = [plain.live_bytes(tables, (head,)) for head in after]
+        is_inside = any(live and all(0x80 <= byte < 0xC0 for byte in range(256) if live >> byte & 1) for live in lives)
+        if after and not is_inside and all(one is None or one & behind[token] for one in left):
             found.add(token)
     return found
 

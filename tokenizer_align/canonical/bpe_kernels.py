@@ -307,18 +307,60 @@ def bad_row(
 
 
 @njit(cache=True, nogil=True)
+def first_of_text(
+    text: Array, path: Array, begin: int, end: int, of_byte: Array, is_byte_level: bool, lengths: Array, stops: Array,
+    token_kinds: Array, merges: Array, ranks: Array, keys: Array, rows: Array, parts: Array,
+) -> int:  # fmt: skip
+    """The first token of what a text text[begin:end] is written as, where P reads it as going on: see
+    `fates_by_texts`. -2 where no tokens write it, or P reads these otherwise; -1 where that is not known."""
+    n = 0
+    for place in range(begin, end):
+        if text[place] >= 0x80 and not is_byte_level:
+            return -1
+        symbol = of_byte[text[place]]
+        if symbol < 0:
+            return -2
+        parts[0, n] = symbol
+        n += 1
+    n, _ = merge_symbols(parts[0], n, parts[1], parts[2], merges, ranks, keys, rows)
+    place = begin
+    for i in range(n):
+        token = parts[0, i]
+        place += lengths[token]
+        stop, kind = stops[path[place - 1]], token_kinds[token]
+        if not ((kind == 0 and stop == 0) or (kind == 1 and stop == 1)):
+            return -2
+    return int(parts[0, 0])
+
+
+@njit(cache=True, nogil=True)
+def fates_by_row(tokens: Array, row: Array, is_byte_piece: Array, fate: int, fates: Array) -> int:
+    """Give a fate to the tokens of fate -1 that are not in a row of bad ones; returns how many are left."""
+    n_open = 0
+    for i in range(len(tokens)):
+        if fates[i] < 0:
+            token = tokens[i]
+            if row[token >> 5] >> np.uint32(token & 31) & np.uint32(1) or is_byte_piece[token]:
+                n_open += 1
+            else:
+                fates[i] = fate
+    return n_open
+
+
+@njit(cache=True, nogil=True)
 def fates_by_texts(
-    tokens: Array, firsts: Array, lot_ends: Array, kinds: Array, text: Array, path: Array, text_ends: Array,
-    of_byte: Array, is_byte_level: bool, is_byte_piece: Array, lengths: Array, stops: Array, token_kinds: Array,
-    longest: int, left: Array, right: Array, phase: Array, shared: Array, merges: Array, ranks: Array, keys: Array,
-    rows: Array, room: Array, parts: Array, fates: Array,
+    tokens: Array, firsts: Array, n_by_row: Array, lot_ends: Array, kinds: Array, text: Array, path: Array,
+    text_ends: Array, of_byte: Array, is_byte_level: bool, is_byte_piece: Array, lengths: Array, stops: Array,
+    token_kinds: Array, longest: int, left: Array, right: Array, phase: Array, shared: Array, merges: Array,
+    ranks: Array, keys: Array, rows: Array, room: Array, parts: Array, fates: Array,
 ) -> None:  # fmt: skip
     """What the texts that may follow tell of tokens, into fates: int32[n]: -1 nothing, 0 that none goes on canonically,
     else how many tokens are read at most.
 
     The tokens of lot i, which the same texts follow, are tokens[firsts[i]:firsts[i + 1]]; kinds, lot_ends, text, path,
-    text_ends: see `kernels.list_all_texts`; lengths: int32[n_ids], of tokens in bytes; stops, token_kinds: see
-    `path_kernels`; room: see `is_bad_pair`; parts: int32[3, n], for as many bytes as a text may have.
+    text_ends: see `kernels.list_all_texts`; n_by_row: int64[n_lots], so many texts were looked at by `fates_by_row`;
+    lengths: int32[n_ids], of tokens in bytes; stops, token_kinds: see `path_kernels`; room: see `is_bad_pair`; parts:
+    int32[3, n], for as many bytes as a text may have.
     """
     for lot in range(len(kinds)):
         if kinds[lot] == 2:
@@ -332,36 +374,22 @@ def fates_by_texts(
             if n_open == 0:
                 break
             begin, end = text_ends[at], text_ends[at + 1]
-            n = 0
-            for place in range(begin, end):
-                if text[place] >= 0x80 and not is_byte_level:
-                    n = -1
-                    break
-                symbol = of_byte[text[place]]
-                if symbol < 0:
-                    n = -2
-                    break
-                parts[0, n] = symbol
-                n += 1
-            if n < 0:
-                is_all = is_all and n == -2  # -2: no tokens write this text
+            follower = first_of_text(
+                text, path, begin, end, of_byte, is_byte_level, lengths, stops, token_kinds, merges, ranks, keys, rows,
+                parts,
+            )  # fmt: skip
+            if follower < 0:
+                is_all = is_all and follower != -1
                 continue
-            n, _ = merge_symbols(parts[0], n, parts[1], parts[2], merges, ranks, keys, rows)
-            place, fits = begin, True
-            for i in range(n):
-                token = parts[0, i]
-                place += lengths[token]
-                stop, kind = stops[path[place - 1]], token_kinds[token]
-                fits = fits and ((kind == 0 and stop == 0) or (kind == 1 and stop == 1))
-            if not fits:
-                continue
-            follower = parts[0, 0]
             for i in range(firsts[lot], firsts[lot + 1]):
                 if fates[i] >= 0:
                     continue
                 if is_byte_piece[follower] or is_byte_piece[tokens[i]]:
                     is_all = False
-                elif not is_bad_pair(tokens[i], follower, left, right, phase, shared, merges, ranks, keys, rows, room):
+                    continue
+                if at < lot_ends[lot] + n_by_row[lot]:
+                    continue
+                if not is_bad_pair(tokens[i], follower, left, right, phase, shared, merges, ranks, keys, rows, room):
                     fates[i] = 1 + (end - begin) // longest
                     n_open -= 1
         if is_all:

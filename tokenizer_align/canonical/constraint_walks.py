@@ -27,6 +27,8 @@ from .token_paths import Ids, TokenPaths
 
 MAX_STACKS = 1 << 14
 MAX_LOOKED_AT = 64
+MIN_SUBTREE = 24  # nodes; smaller ones are walked without a look at what lies ahead
+MAX_AHEAD = 256  # states that are looked at for what a state leads to
 MIN_COUNTED = 256  # fewer tokens are run one by one
 
 
@@ -88,7 +90,7 @@ class ConstraintWalks:
         if all_narrow:
             self._sets, self._sets_behind = np.zeros((1, 4), np.uint64), np.full_like(paths.sets_behind, 2**64 - 1)
         self._paths = paths
-        self._unread = np.zeros(1024, np.uint64)
+        self._known = _States(1024)
         self._names_of_sets = hashlib.sha256(self._sets.tobytes() + self._sets_behind.tobytes()).digest()
         self._out = np.zeros(engine.vocabulary.n_rows, np.int32)
         self._in_frame: dict[int, Ids] = {}  # state -> narrow tokens that end in its frame
@@ -249,13 +251,12 @@ class ConstraintWalks:
     def _walk(self, node: int, heads: Heads) -> Ids:
         engine = self.engine
         while True:
-            n_states = engine.tables.state_kind.n
-            if n_states > len(self._unread):
-                self._unread = np.concatenate([self._unread, np.zeros(2 * n_states - len(self._unread), np.uint64)])
+            self._known.reserve(engine.tables.state_kind.n)
             engine.load(heads)
             result, n = k.walk_narrow(
-                engine.tables.ctx, np.int64(node), len(heads), self._unread, self._sets, self._sets_behind, self._out
-            )
+                engine.tables.ctx, np.int64(node), len(heads), self._known.unread, self._sets, self._sets_behind,
+                self._known.safe, self._out,
+            )  # fmt: skip
             if result == k.OK:
                 return self._out[:n].copy()
             engine._again(result)
@@ -345,6 +346,27 @@ class ConstraintWalks:
 
 
 BYTE_TEXTS = [np.array([byte], np.uint8) for byte in range(256)]
+
+
+class _States:
+    """What `kernels.walk_narrow` remembers of states: which sets of bytes they do not read, and which bytes lead only
+    to states that read some of each."""
+
+    def __init__(self, n: int) -> None:
+        self._make(n)
+
+    def _make(self, n: int) -> None:
+        self.unread = np.zeros(n, np.uint64)
+        self.safe = (
+            np.zeros((n, 4, 4), np.uint64), np.zeros((n, 4), np.int64), np.zeros(n, np.int64),
+            np.zeros(MAX_AHEAD, np.int64), np.array([1, 1, MIN_SUBTREE]), np.zeros((4, 4), np.uint64),
+        )  # fmt: skip
+
+    def reserve(self, n: int) -> None:
+        """Room for so many states; what was remembered is found again where there was too little."""
+        if n > len(self.unread):
+            self._make(2 * n)
+        self.safe[4][1] = int(4 * math.log2(n))  # with so many more, what lay behind unbuilt ones is looked at anew
 
 
 class _Room:

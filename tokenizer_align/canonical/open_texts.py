@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from .. import kernels as k
 from ..byte_masks import words_of
-from .bpe_kernels import fates_by_texts
+from .bpe_kernels import fates_by_row, fates_by_texts, first_of_text
 from .constraint_walks import ConstraintWalks, Groups
 from .pairs import Pairs
 from .token_paths import Ids, TokenPaths, words_of_all
@@ -23,6 +23,7 @@ MAX_BYTES = 320  # of one text
 THOROUGH_BYTES = 24  # where all texts are looked at
 MAX_TEXTS = 1 << 10  # of one call
 MAX_NODES = 400  # places looked at for a lot
+MIN_FOR_ROW = 512  # tokens of a lot that are still open
 _RARE_FIRST = b"xqzjkvXQZ-_9"  # letters that few merges join to what stands before them
 ORDER = bytes(dict.fromkeys([*_RARE_FIRST, *range(0x21, 0x100), *range(0x21)]))
 Lots = npt.NDArray[np.int32]
@@ -45,7 +46,7 @@ class OpenTexts:
         )  # fmt: skip
         n_bytes = 64 * MAX_BYTES
         self._texts = np.zeros(n_bytes, np.uint8), np.zeros(n_bytes, np.int32), np.zeros(MAX_TEXTS + 1, np.int64)
-        self._pair_tables = pairs.texts_tables
+        self._pairs, self._pair_tables = pairs, pairs.texts_tables
         self._paths = paths
         self._parts = np.zeros((3, MAX_BYTES + 1), np.int32)
 
@@ -87,7 +88,31 @@ class OpenTexts:
                     break
                 engine._again(result)
         spelling, pair_tables = self._pair_tables
+        n_by_row = np.zeros(len(lots), np.int64)
+        for lot in np.flatnonzero((kinds != 2) & todo & (np.diff(firsts) >= MIN_FOR_ROW)).tolist():
+            part = slice(firsts[lot], firsts[lot + 1])
+            n_by_row[lot] = self._settle_by_rows(tokens[part], *lot_ends[lot : lot + 2].tolist(), fates[part])
         fates_by_texts(
-            tokens, firsts, lot_ends, kinds, *self._texts, *spelling, self._paths.lengths, self._paths.stops,
+            tokens, firsts, n_by_row, lot_ends, kinds, *self._texts, *spelling, self._paths.lengths, self._paths.stops,
             self._paths.kinds, engine.longest_token, *pair_tables, self._parts, fates,
         )  # fmt: skip
+
+    def _settle_by_rows(self, tokens: Ids, first: int, last: int, fates: Ids) -> int:
+        """What the kernel does for a lot and its texts first..last-1, as long as many tokens are left: all pairs with
+        what a text begins with are in one row. Returns how many texts were looked at."""
+        (of_byte, is_byte_level, is_byte_piece), tables = self._pair_tables
+        text, path, ends = self._texts
+        n_open = np.count_nonzero(fates < 0)
+        for at in range(first, last):
+            if n_open < MIN_FOR_ROW:
+                return at - first
+            begin, end = int(ends[at]), int(ends[at + 1])
+            follower = first_of_text(
+                text, path, begin, end, of_byte, is_byte_level, self._paths.lengths, self._paths.stops,
+                self._paths.kinds, *tables[4:8], self._parts,
+            )  # fmt: skip
+            if follower >= 0 and not is_byte_piece[follower]:
+                row = self._pairs.bad_left(follower)
+                fate = 1 + (end - begin) // self._engine.longest_token
+                n_open = fates_by_row(tokens, row, is_byte_piece, fate, fates)
+        return last - first
