@@ -2769,15 +2769,17 @@ def is_covered(safe, byte, below, at):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def walk_narrow(ctx, start, n_heads, known, sets, of_token, memo, out):  # type: ignore[no-untyped-def]
-    """List the tokens below a trie node that the heads can read whole and behind each head of which one of the token's
-    sets is unread; where a state goes on through a whole subtree, also tokens of which that holds for this state. Those
-    that end inside a character may be left out.
+def walk_narrow(ctx, starts_at, n_heads, known, sets, of_token, memo, out, exits):  # type: ignore[no-untyped-def]
+    """List the tokens below some trie nodes, int32[n], that the heads can read whole and behind each head of which one
+    of the token's sets is unread; where a state goes on through a whole subtree, also tokens of which that holds for
+    this state. Those that end inside a character may be left out.
 
     known, sets: see `unread_sets`; of_token: uint64[n_rows], the sets of each token as bits, bit 62 for states of other
     kinds; memo: (safe: uint64[n_states, 4, 4], depths: int64[n_states, 4], what `safe_bytes` remembers of states, seen:
     int64[n_states], queue: int64[n], stamps: int64[3], of `seen`, of what has been built, and the least nodes of a
-    subtree that is looked at, room: uint64[4, 4]); out: int32[n_rows]. Returns (OK, NEED_BUILD or NEED_ROOM, how many).
+    subtree that is looked at, room: uint64[4, 4]); out: int32[n_rows]; exits: int32[m], nodes with something below
+    them where the heads' frames may end. Returns (OK, NEED_BUILD or NEED_ROOM, how many tokens, how many exits; where
+    that is more than m, the rest is missing).
     """
     counts = _i64(ctx, COUNTS)
     counts[1] = 0
@@ -2787,9 +2789,11 @@ def walk_narrow(ctx, start, n_heads, known, sets, of_token, memo, out):  # type:
     kinds, by_byte, ids = _u8(ctx, STATE_KIND), _i32(ctx, TRIE_TABLES), _i32(ctx, TRIE_TOKEN_IDS)
     height, reach, below = _i32(ctx, TRIE_HEIGHT), _i32(ctx, STATE_REACH), _u64(ctx, TRIE_SUBMASK)
     room, ahead = memo[5], np.empty(4, np.int64)
-    n_out = 0
+    n_out, n_exits = 0, 0
     row_only = np.uint64(NO_SET_UNREAD)
-    n_work = push_work(ctx, start, 0, n_heads, 0)
+    n_work = 0
+    for i in range(starts_at.shape[0]):
+        n_work = push_work(ctx, np.int64(starts_at[i]), 0, n_heads, n_work)
     while n_work > 0:
         n_work -= 3
         node, begin, end = work[n_work], work[n_work + 1], work[n_work + 2]
@@ -2861,13 +2865,18 @@ def walk_narrow(ctx, start, n_heads, known, sets, of_token, memo, out):  # type:
                     out[n_out] = ids[at]
                     n_out += 1
             if np.int64(ends[this]) > this + 1:
+                for i in range(top, after):
+                    if codes[i] == ACCEPT:
+                        if n_exits < exits.shape[0]:
+                            exits[n_exits] = this
+                        n_exits += 1
                 n_work = push_work(ctx, this, top, after, n_work)
                 top = after
         if counts[2]:
-            return NEED_ROOM, n_out
+            return NEED_ROOM, n_out, n_exits
     if counts[2]:
-        return NEED_ROOM, n_out
-    return (NEED_BUILD if counts[1] else OK), n_out
+        return NEED_ROOM, n_out, n_exits
+    return (NEED_BUILD if counts[1] else OK), n_out, n_exits
 
 
 @njit(cache=True, nogil=True)

@@ -23,12 +23,11 @@ from ..byte_masks import words_of
 from ..counted import Count, item_bytes
 from ..counting import slack
 from ..engine import Engine, Heads
+from .known_states import KnownStates
 from .token_paths import Ids, TokenPaths
 
 MAX_STACKS = 1 << 14
 MAX_LOOKED_AT = 64
-MIN_SUBTREE = 24  # nodes; smaller ones are walked without a look at what lies ahead
-MAX_AHEAD = 256  # states that are looked at for what a state leads to
 MIN_COUNTED = 256  # fewer tokens are run one by one
 
 
@@ -90,9 +89,10 @@ class ConstraintWalks:
         if all_narrow:
             self._sets, self._sets_behind = np.zeros((1, 4), np.uint64), np.full_like(paths.sets_behind, 2**64 - 1)
         self._paths = paths
-        self._known = _States(1024)
+        self._known = KnownStates(1024)
         self._names_of_sets = hashlib.sha256(self._sets.tobytes() + self._sets_behind.tobytes()).digest()
         self._out = np.zeros(engine.vocabulary.n_rows, np.int32)
+        self._frames: dict[int, tuple[Ids, Ids]] = {}  # by code: narrow tokens in a frame, nodes where it may end
         self._in_frame: dict[int, Ids] = {}  # state -> narrow tokens that end in its frame
         self._live_below: dict[int, int] = {}  # by stack
         self._slacks: dict[int, int] = {}
@@ -112,8 +112,10 @@ class ConstraintWalks:
         with self.engine.lock:
             # A token that no head leaves wide is narrow for each that reads it.
             parts = [self._by_memo(head) for head in heads]
-            rest = tuple(head for head, part in zip(heads, parts, strict=True) if part is None)
-            found = [part for part in parts if part is not None] + ([self._walk(0, rest)] if rest else [])
+            rest = tuple(head for head, part in zip(heads, parts, strict=True) if part is None and head[0] >= 0)
+            found = [part for part in parts if part is not None]
+            if rest or not found:
+                found.append(self._by_frame(rest))
             return found[0] if len(found) == 1 else np.concatenate(found)
 
     def _by_memo(self, head: tuple[int, int]) -> Ids | None:
@@ -249,17 +251,35 @@ class ConstraintWalks:
         return False
 
     def _walk(self, node: int, heads: Heads) -> Ids:
+        return self._walk_from(np.array([node], np.int32), heads, NONE)[0]
+
+    def _walk_from(self, nodes: Ids, heads: Heads, exits: Ids) -> tuple[Ids, int]:
         engine = self.engine
         while True:
             self._known.reserve(engine.tables.state_kind.n)
             engine.load(heads)
-            result, n = k.walk_narrow(
-                engine.tables.ctx, np.int64(node), len(heads), self._known.unread, self._sets, self._sets_behind,
-                self._known.safe, self._out,
+            result, n, n_exits = k.walk_narrow(
+                engine.tables.ctx, nodes, len(heads), self._known.unread, self._sets, self._sets_behind,
+                self._known.safe, self._out, exits,
             )  # fmt: skip
             if result == k.OK:
-                return self._out[:n].copy()
+                return self._out[:n].copy(), n_exits
             engine._again(result)
+
+    def _by_frame(self, heads: Heads) -> Ids:
+        """As `narrow_tokens`; of one head out of what its frame alone reads, and what lies below where that may end."""
+        (code, stack), engine = heads[0] if len(heads) == 1 else (-1, -1), self.engine
+        if not 0 < code < k.LIT_BASE or engine.tables.state_kind.array[code] != k.ROW:
+            return self._walk(0, heads) if heads else NONE
+        found = self._frames.get(code)
+        if found is None:
+            exits = np.empty(engine.n_vocabulary_nodes, np.int32)
+            tokens, n_exits = self._walk_from(ROOT, ((code, -1),), exits)
+            found = self._frames[code] = tokens, exits[:n_exits].copy()
+        tokens, exits = found
+        if stack < 0 or not len(exits):
+            return tokens
+        return np.concatenate([tokens, self._walk_from(exits, self._below(stack), NONE)[0]])
 
     def groups(self, heads: Heads, tokens: Ids) -> Groups:
         """Tokens by where they lead."""
@@ -345,28 +365,9 @@ class ConstraintWalks:
         return tuple(sorted((code, -1) for code, _ in heads))
 
 
+NONE = np.zeros(0, np.int32)
+ROOT = np.zeros(1, np.int32)
 BYTE_TEXTS = [np.array([byte], np.uint8) for byte in range(256)]
-
-
-class _States:
-    """What `kernels.walk_narrow` remembers of states: which sets of bytes they do not read, and which bytes lead only
-    to states that read some of each."""
-
-    def __init__(self, n: int) -> None:
-        self._make(n)
-
-    def _make(self, n: int) -> None:
-        self.unread = np.zeros(n, np.uint64)
-        self.safe = (
-            np.zeros((n, 4, 4), np.uint64), np.zeros((n, 4), np.int64), np.zeros(n, np.int64),
-            np.zeros(MAX_AHEAD, np.int64), np.array([1, 1, MIN_SUBTREE]), np.zeros((4, 4), np.uint64),
-        )  # fmt: skip
-
-    def reserve(self, n: int) -> None:
-        """Room for so many states; what was remembered is found again where there was too little."""
-        if n > len(self.unread):
-            self._make(2 * n)
-        self.safe[4][1] = int(4 * math.log2(n))  # with so many more, what lay behind unbuilt ones is looked at anew
 
 
 class _Room:
