@@ -90,8 +90,8 @@ class OpenTexts:
         spelling, pair_tables = self._pair_tables
         n_by_row = np.zeros(len(lots), np.int64)
         for lot in np.flatnonzero((kinds != 2) & todo & (np.diff(firsts) >= MIN_FOR_ROW)).tolist():
-            part = slice(firsts[lot], firsts[lot + 1])
-            n_by_row[lot] = self._settle_by_rows(tokens[part], *lot_ends[lot : lot + 2].tolist(), fates[part])
+            part, first, last = slice(firsts[lot], firsts[lot + 1]), int(lot_ends[lot]), int(lot_ends[lot + 1])
+            n_by_row[lot] = self._settle_by_rows(tokens[part], first, last, fates[part])
         fates_by_texts(
             tokens, firsts, n_by_row, lot_ends, kinds, *self._texts, *spelling, self._paths.lengths, self._paths.stops,
             self._paths.kinds, engine.longest_token, *pair_tables, self._parts, fates,
