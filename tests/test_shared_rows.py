@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -106,3 +107,23 @@ def test_only_rows_that_nobody_holds_are_written_again() -> None:
     assert other.tolist() == expected.tolist()
     assert kept.tolist() == before
     assert engine.mask(heads) is not other
+
+
+@pytest.mark.parametrize("is_walked_before", [False, True])
+def test_rows_that_age_while_an_equal_mask_is_found_are_nobodys_once(is_walked_before: bool) -> None:
+    vocabulary = Vocabulary.from_bytes([*(bytes([byte]) for byte in b"abcdef"), None], [6])
+    engine = Engine(vocabulary)
+    first, equal, *others = (engine.start(ex.lit(text)) for text in (b"ab", b"ac", b"b", b"c", b"d", b"e", b"f"))
+    row = engine.row(first)
+    walked = engine.mask(equal) if is_walked_before else None
+    engine._n_kept_bytes = engine.budget.kept_bytes  # so that rows age now
+    assert (engine.row(equal) if walked is None else engine.rows.keep(equal, walked, Reads(0, False))) is row
+    assert engine.counters.ages == 1
+    for _ in range(2):
+        assert [np.flatnonzero([engine.row(heads)[0] >> i & 1 for i in range(6)]).tolist() for heads in others] == [
+            [1],
+            [2],
+            [3],
+            [4],
+            [5],
+        ]

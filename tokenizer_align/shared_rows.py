@@ -140,13 +140,14 @@ class SharedRows:
             self._free.append(number)
             return Stuck(is_apart, k.NOT_AT_ONCE - found, walker, row)
         shaped = n_visits = 0
+        kept = self._held(found & ~k.KEPT_NOW, number, row)
         if found & k.KEPT_NOW:
             engine.counters.walks += 1
-            engine.count_kept(ENTRY_BYTES)
+            engine.count_kept(ENTRY_BYTES)  # rows may age: no number is anybody's now that is not in the table
             shaped = 0 if is_apart else int(walker.counts[k.SHAPED])
             n_visits = int(walker.counts[k.NODES_VISITED]) - n_before
         engine.walkers.give(walker)
-        return AtOnce(self._held(found & ~k.KEPT_NOW, number, row), shaped, n_visits)
+        return AtOnce(kept, shaped, n_visits)
 
     def _enter(self, row: Mask) -> int:
         """A number for a row that may be kept: its address must not be known to a kernel before it is held here."""
@@ -215,8 +216,9 @@ class SharedRows:
                 break
             self._table = table.grown(len(heads))
             self._table.depths[: len(heads)] = table.depths[: len(heads)]
-        engine.count_kept(ENTRY_BYTES)
-        return self._held(found, number, row)
+        kept = self._held(found, number, row)
+        engine.count_kept(ENTRY_BYTES)  # as above
+        return kept
 
     def _keep_tracked(self, heads: Heads, row: Mask) -> Mask:
         """The same for heads that hold more than codes and cells."""
