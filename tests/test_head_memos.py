@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
@@ -103,3 +104,24 @@ def test_masks_where_keys_may_come_are_exact() -> None:
                 matcher.advance(data.draw(st.sampled_from(legal)) if token is None else token)
 
     check()
+
+
+def test_a_walk_without_the_lock_keeps_nothing_by_itself() -> None:
+    """The last nodes that it visits, where a head only ends, do not count: it may be over before it is called long."""
+    tokens = [bytes([byte, behind]) for byte in b",;:.!" for behind in b"ab"]
+    vocabulary = Vocabulary.from_bytes([*(bytes([byte]) for byte in range(256)), *tokens], ())
+    text = 'start: (T S x)+\nx: "(" T x ")" | T\nS: /[,;:.!]/\n' + r"T: /(?!(?:ab|b)\b)[ab]+/"
+    engine = engine_for(vocabulary, SHAPE_MIN_NODES)
+    engine.tables.ctx[k.HEAD_VISITS] = 1
+    start = engine.start(engine.project(domino.grammar(text, syntax="lark").expression))
+    heads = engine.run(start, np.frombuffer(b"a", np.uint8))
+    answer, row = k.NEED_BUILD, np.zeros(engine.n_words, np.uint32)
+    while answer == k.NEED_BUILD:
+        held, walker = engine.walkers.take_one(engine.tables, len(heads) + 1)
+        with held:
+            walker.load(heads)
+            answer = k.walk_apart(walker.ctx, len(heads), row, k.ANY_VISITS, False)
+        if answer == k.NEED_BUILD:
+            engine.make(walker.wanted())
+    assert answer == k.NEED_HEADS
+    assert engine.tables.head_memos.n == 0

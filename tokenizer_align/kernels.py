@@ -2000,9 +2000,9 @@ def list_long_heads(ctx, n_heads, may_keep):  # type: ignore[no-untyped-def]
         if result == NEED_BUILD:
             continue
         is_short = result == EMPTY or counts[NODES_VISITED] - before <= ctx[HEAD_VISITS]
-        if is_short or (result == OK and _i64(ctx, HEAD_USED)[0] >= MAX_HEAD_MEMOS):
+        if is_short or (may_keep and result == OK and _i64(ctx, HEAD_USED)[0] >= MAX_HEAD_MEMOS):
             known[code] = NO_HEAD_MEMO
-        elif result == LONG or (counts[SHAPED] and ends_by_shape(ctx, exits, n_exits) > MANY_EXITS):
+        elif not may_keep or result == LONG or (counts[SHAPED] and ends_by_shape(ctx, exits, n_exits) > MANY_EXITS):
             long_heads[n_long] = code  # or another kind of memo is better
             n_long += 1
         elif enter_head(ctx, code, own, exits, n_exits) != OK:
