@@ -24,6 +24,9 @@ GRAMMARS = {
     "ambiguous": 'start: start start | "a" start? "b" | "a"',
     "names beside names": 'start: (LONG | SHORT ":") ("," start)*\n'
     r"LONG: /(?!(?:ab|abb|b)\b)[a-z]+/" + "\n" + r"SHORT: /(?!(?:a|bab)\b)[ab]{1,9}/",
+    "wide rules behind a byte": 'start: "+"? word ("-ab-" word | "+"? "," "+"? word | ",0" start)*\n'
+    'word: "ab0" | "ba1" | "0a-" | "1b+" | "a-0" | "b+1" | "01a" | "10b" | "aa" | "bb" | "00" | "11"\n'
+    '    | "(" (word | start)? ")" | word ",a"',
     "lists in lists": 'start: "(" (item ("," item)*)? ")"\nitem: start | /[a-z]+/ | /[ab]*[0-9]?/',
 }
 TOKENS = st.lists(st.text("ab+-(),01", min_size=1, max_size=4).map(str.encode), max_size=12)

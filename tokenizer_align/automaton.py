@@ -13,14 +13,13 @@ import numpy as np
 
 from . import kernels as k
 from .byte_masks import bytes_of, words_of
-from .choices import Frames, beginning, flatten, is_joined, is_wide_call, known_body, merge, split_frames
+from .choices import WIDE_BYTES, Frames, called, is_joined, known_body, plan_of, split_frames
 from .counted import Count, build_chain, count_of
 from .counting import clamp_counts
-from .derivatives import heads, is_known_live, moves, nullable
+from .derivatives import heads, is_known_live, nullable
 from .expressions import (
     EMPTY,
     EPSILON,
-    K_ALT,
     K_ANCHOR,
     K_CALL,
     K_KEYS,
@@ -28,7 +27,6 @@ from .expressions import (
     K_SEQ,
     K_SET,
     Expr,
-    alt,
     intern_node,
     lit,
     literal_bytes,
@@ -39,7 +37,6 @@ from .less_words import Less, less_of, less_targets
 from .object_states import MUST_BUILD, ObjectStates
 from .tables import Tables
 
-WIDE_BYTES = 24  # a state that reads at least so many bytes is worth a memo over the whole trie
 FEW_BYTES = 8  # are written one by one: an index array takes longer
 EAGER_STATES = 16  # how many states of a regular frame are built at once, breadth first
 
@@ -202,49 +199,26 @@ class Automaton:
             self.build(target)
 
     def _build_choices(self, state: int, expr: Expr) -> None:
-        """A row, and apart from it what begins with a long call-free frame, as that can have a memo of its own.
-
-        Such a frame is, say, an undeclared key of an object that has several kinds of them. Anchors (`unique`) come
-        onto the stack with the bracket and not before, so what they lie below stays in the row.
-        """
-        if self._build_calls(state, expr):
-            return
-        tables, apart = self.tables, dict[Frames, list[Expr]]()
-        found = [(mask, flatten(frames)) for mask, frames in moves(expr)]
-        frees: dict[Frames, list[tuple[int, Expr]]] = {}
-        for mask, frames in found:
-            if len(frames) > 1 and not frames[0].has_call and all(frame.kind != K_ANCHOR for frame in frames):
-                frees.setdefault(frames[1:], []).append((mask, frames[0]))
-        for below, ways in frees.items():
-            if sum(mask.bit_count() for mask, _ in ways) >= self.wide_bytes:
-                apart[below] = beginning(expr, ways)
-        rest = [(mask, f) for mask, f in found if f[1:] not in apart or f[0].has_call] if apart else found
-        row_state, is_nullable = self.reserve_states(1) if apart else state, nullable(expr)
-        self.exprs[row_state] = expr
-        tables.state_nullable.array[row_state] = is_nullable
-        self._build_row(row_state, self._group(rest))
-        if apart:
-            lists = [[row_state]]
-            for below, tops in apart.items():
-                lists += [[self.code_of(top), *map(self.code_of, below)] for top in tops]
+        """A row, and apart from it what is better a frame of its own; or alternatives that stay calls, whose states
+        (and what is known of their masks) all places share where they are called."""
+        calls, rest = called(expr)
+        if calls:
+            lists = [self.frames(arg) for arg in calls] + ([self.frames(rest)] if rest is not EMPTY else [])
             self._enter_choices(state, lists)
-
-    def _build_calls(self, state: int, expr: Expr) -> bool:
-        """Alternatives some of which begin with a call of what has many moves: those stay calls, whose states (and what
-        is known of their masks) all places share where they are called. Whether it was so."""
-        if expr.kind != K_ALT:
-            return False
-        calls = [arg for arg in expr.args if is_wide_call(arg.args[0] if arg.kind == K_SEQ else arg)]
-        if not calls:
-            return False
-        lists, rest = [self.frames(arg) for arg in calls], alt(*(arg for arg in expr.args if arg not in calls))
-        if rest is not EMPTY:
-            lists.append(self.frames(rest))
-        self._enter_choices(state, lists)
-        for codes in lists:
-            if codes[0] < k.LIT_BASE:
-                self.build(codes[0])
-        return True
+            for codes in lists:
+                if codes[0] < k.LIT_BASE:
+                    self.build(codes[0])
+            return
+        plan = plan_of(expr, self.wide_bytes)
+        row_state = self.reserve_states(1) if plan.apart else state
+        self.exprs[row_state] = expr
+        self.tables.state_nullable.array[row_state] = nullable(expr)
+        targets: dict[int, int] = {}
+        for mask, several in plan.groups:
+            targets[mask] = self._target(several)
+        self._build_row(row_state, targets)
+        if plan.apart:
+            self._enter_choices(state, [[row_state], *(list(map(self.code_of, frames)) for frames in plan.apart)])
 
     def _enter_choices(self, state: int, lists: list[list[int]]) -> None:
         """Make a state one that stands for several stacks of frames."""
@@ -320,30 +294,8 @@ class Automaton:
             tables.state_flags.array[state] |= k.FLAG_WIDE
         tables.state_kind.array[state] = k.ROW
 
-    def _group(self, found: Iterable[tuple[int, Frames]]) -> dict[int, int]:
-        """Flat moves made disjoint by byte; per byte class one code, or the code of a list of alternatives."""
-        parts: list[tuple[int, tuple[Frames, ...]]] = []
-        for mask, frames in found:
-            split: list[tuple[int, tuple[Frames, ...]]] = []
-            for other, several in parts:
-                common = other & mask
-                if common:
-                    split.append((common, (*several, frames)))
-                    mask &= ~common
-                if other & ~common:
-                    split.append((other & ~common, several))
-            if mask:
-                split.append((mask, (frames,)))
-            parts = split
-        result: dict[int, int] = {}
-        for mask, several in parts:
-            code = self._target(merge(several))
-            result = {m: c for m, c in result.items() if c != code} | {
-                mask | next((m for m, c in result.items() if c == code), 0): code
-            }
-        return result
-
-    def _target(self, choices: list[Frames]) -> int:
+    def _target(self, choices: Iterable[Frames]) -> int:
+        """The code of alternatives: of one frame, or of a list of stacks."""
         coded = tuple(
             sorted({tuple(self.code_of(frame) for frame in frames) or (k.EPSILON_STATE,) for frames in choices})
         )

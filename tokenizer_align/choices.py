@@ -7,11 +7,15 @@ frame is the union: a deterministic automaton there. Others stay apart and run s
 
 from __future__ import annotations
 
-from .derivatives import heads, is_known_live, nullable
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from .derivatives import heads, is_known_live, moves, nullable
 from .expressions import (
     EPSILON,
     FRAME,
     K_ALT,
+    K_ANCHOR,
     K_BOTH,
     K_CALL,
     K_LIT,
@@ -29,6 +33,7 @@ from .expressions import (
 
 Frames = tuple[Expr, ...]
 
+WIDE_BYTES = 24  # a state that reads at least so many bytes is worth a memo over the whole trie
 MANY_MOVES = 12  # of a call; below, it is as well inlined
 
 
@@ -94,10 +99,16 @@ def known_body(expr: Expr) -> Expr:
 
 
 def flatten(frames: Frames) -> Frames:
-    """A stack of frames with its sequences taken apart."""
+    """A stack of frames with its sequences taken apart, and bytes before wide calls joined with these."""
     for frame in frames:
         if frame.kind == K_SEQ and frame.has_call:
-            return tuple([part for frame in frames for part in split_frames(frame)])
+            frames = tuple([part for frame in frames for part in split_frames(frame)])
+            break
+    for i in range(1, len(frames)):
+        if is_wide_call(frames[i]) and not frames[i - 1].has_call:
+            plain, joined = _join_last(seq_parts(frames[i - 1]), frames[i])
+            before = frames[: i - 1] if not plain else (*frames[: i - 1], seq(*plain))
+            return (*before, joined, *flatten(frames[i + 1 :]))
     return frames
 
 
@@ -128,6 +139,68 @@ def _join(choices: list[Frames], place: int) -> list[Frames]:
         own = () if joined is EPSILON else (joined,)
         apart.append((*own, *others) if place == 0 else (*others, *own))
     return apart
+
+
+class Plan(NamedTuple):
+    """What a state with calls does: alternatives for disjoint sets of bytes; and, `apart` from them, stacks that begin
+    with a long call-free frame, as that can have a memo of its own."""
+
+    groups: tuple[tuple[int, tuple[Frames, ...]], ...]
+    apart: tuple[Frames, ...]
+
+
+def plan_of(expr: Expr, wide_bytes: int) -> Plan:
+    """The plan of an expression that is built as a row; the same for all vocabularies, so it is kept.
+
+    A frame that is apart is, say, an undeclared key of an object that has several kinds of them, and reads at least
+    `wide_bytes` bytes. Anchors (`unique`) come onto the stack with the bracket and not before, so what they lie below
+    is not.
+    """
+    if expr.memo_plan is None or expr.memo_plan[0] != wide_bytes:
+        expr.memo_plan = wide_bytes, _plan(expr, wide_bytes)
+    plan: Plan = expr.memo_plan[1]
+    return plan
+
+
+def _plan(expr: Expr, wide_bytes: int) -> Plan:
+    found = [(mask, flatten(frames)) for mask, frames in moves(expr)]
+    frees: dict[Frames, list[tuple[int, Expr]]] = {}
+    for mask, frames in found:
+        if len(frames) > 1 and not frames[0].has_call and all(frame.kind != K_ANCHOR for frame in frames):
+            frees.setdefault(frames[1:], []).append((mask, frames[0]))
+    apart = {
+        below: beginning(expr, ways)
+        for below, ways in frees.items()
+        if sum(mask.bit_count() for mask, _ in ways) >= wide_bytes
+    }
+    rest = [(mask, f) for mask, f in found if f[1:] not in apart or f[0].has_call] if apart else found
+    return Plan(_group(rest), tuple((top, *below) for below, tops in apart.items() for top in tops))
+
+
+def _group(found: Iterable[tuple[int, Frames]]) -> tuple[tuple[int, tuple[Frames, ...]], ...]:
+    """Flat moves made disjoint by byte, with the alternatives of each set of bytes."""
+    parts: list[tuple[int, tuple[Frames, ...]]] = []
+    for mask, frames in found:
+        split: list[tuple[int, tuple[Frames, ...]]] = []
+        for other, several in parts:
+            common = other & mask
+            if common:
+                split.append((common, (*several, frames)))
+                mask &= ~common
+            if other & ~common:
+                split.append((other & ~common, several))
+        if mask:
+            split.append((mask, (frames,)))
+        parts = split
+    return tuple([(mask, tuple(merge(several))) for mask, several in parts])
+
+
+def called(expr: Expr) -> tuple[list[Expr], Expr]:
+    """Of alternatives, those that begin with a wide call, which stay calls, and the rest; none of other expressions."""
+    if expr.kind != K_ALT:
+        return [], expr
+    calls = [arg for arg in expr.args if is_wide_call(arg.args[0] if arg.kind == K_SEQ else arg)]
+    return calls, alt(*(arg for arg in expr.args if arg not in calls)) if calls else expr
 
 
 def beginning(expr: Expr, ways: list[tuple[int, Expr]]) -> list[Expr]:

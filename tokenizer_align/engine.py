@@ -17,9 +17,10 @@ import numpy as np
 import numpy.typing as npt
 
 from . import kernels as k
-from .automaton import WIDE_BYTES, Automaton
+from .automaton import Automaton
 from .budget import DEFAULT_BUDGET, STATE_BYTES, Budget, Keeper
 from .cache import ArrayCache
+from .choices import WIDE_BYTES
 from .counters import Counters
 from .errors import DominoError
 from .expressions import Expr
@@ -178,7 +179,10 @@ class Engine(PlainTokens):
             self.walkers.settle()
             with self.changing():
                 clamp = self.automaton.clamp
-                return tuple([(clamp(code) if 0 < code < k.LIT_BASE else code, stack) for code, stack in heads])
+                codes = [clamp(code) if 0 < code < k.LIT_BASE else code for code, _ in heads]
+            if all(code == head[0] for code, head in zip(codes, heads, strict=True)):
+                return heads
+            return tuple([(code, head[1]) for code, head in zip(codes, heads, strict=True)])
 
     def row(self, heads: Heads) -> Mask:
         """The mask of clamped heads as it is kept, end-of-sequence included where the text is complete."""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 Array = npt.NDArray[Any]
 
-N_MEMOS, N_EXITS, N_IDS, N_ROWS = 512, 16384, 16, 4  # that there is room for at first; ids: times n_words
+N_MEMOS, N_EXITS, N_IDS, N_ROWS = 512, 16384, 16, 64  # that there is room for at first; ids: times n_words
 
 
 class HeadArrays:

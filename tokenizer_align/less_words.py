@@ -131,9 +131,9 @@ class _Made:
     def build_rest(self) -> None:
         """Build all that was made and what follows: rows of the whole frame, with other codes where words go on."""
         places, codes, wholes = list[int](), list[int](), list[npt.NDArray[np.int32]]()
-        at = 0
+        at, words, begins = 0, list[int](), list[int]()
         while at < len(self.new):
-            state, less = self.new[at]
+            less = self.new[at][1]
             wholes.append(self._row(less.whole))
             parts, begun = _by_first(less), list[int]()
             for mask, after in heads(less.whole):
@@ -145,11 +145,13 @@ class _Made:
                         codes += [target] * len(members)
                         if target in self.automaton.less_at:
                             begun += [item for byte in members for item in (byte, target)]
-            self._note_begun(state, begun)
+            begins.append(len(words))
+            words += [len(begun) // 2, *begun]
             at += 1
         if not self.new:
             return
         tables, states = self.automaton.tables, np.array([state for state, _ in self.new])
+        tables.state_words.array[states] = np.array(begins) + tables.seqs.extend(words) + 1
         first = tables.rows.reserve(len(states))
         rows = tables.rows.array[256 * first : 256 * (first + len(states))]
         np.concatenate(wholes, out=rows)

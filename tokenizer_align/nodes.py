@@ -39,6 +39,7 @@ class Expr:
         "memo_live",
         "memo_moves",
         "memo_nullable",
+        "memo_plan",
         "memo_productive",
         "memo_shortest",
         "plain",
@@ -55,6 +56,7 @@ class Expr:
     memo_nullable: bool | None
     memo_heads: tuple[tuple[int, Expr], ...] | None
     memo_moves: tuple[tuple[int, tuple[Expr, ...]], ...] | None
+    memo_plan: tuple[int, Any] | None
     memo_lengths: tuple[int, int | None, int, int | None] | None
     memo_live: bool | None
     memo_productive: bool | None
@@ -74,7 +76,7 @@ class Expr:
         self.has_call, self.plain, self.counts = has_call, plain, counts
         self.memo_nullable = _nullable_now(self)
         self.memo_heads = self.memo_moves = self.memo_live = self.memo_productive = None
-        self.memo_shortest = self.memo_lengths = None
+        self.memo_shortest = self.memo_lengths = self.memo_plan = None
         self.frame_rule = None
 
     def __repr__(self) -> str:
