@@ -10,7 +10,8 @@ from tests.reference import denotation
 from tests.reference.languages import ALPHABET, regular, structured
 from tokenizer_align import derivatives
 from tokenizer_align import expressions as ex
-from tokenizer_align.derivatives import heads, is_live, moves, nullable
+from tokenizer_align.derivatives import heads, is_live, moves
+from tokenizer_align.empty_text import nullable
 from tokenizer_align.errors import ConstraintError, TooComplex
 from tokenizer_align.expressions import Expr
 from tokenizer_align.productive import is_productive

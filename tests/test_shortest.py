@@ -73,7 +73,7 @@ def test_the_cheapest_members_are_taken(expr: Expr, text: bytes | None) -> None:
 
 def test_a_text_that_no_model_can_write_is_refused() -> None:
     """Regression: it was built in memory, gigabytes of it."""
-    with pytest.raises(TooComplex, match="1000000000 times"):
+    with pytest.raises(TooComplex, match="no model writes so much"):
         shortest(ex.repeat(ex.lit(b"abc"), 10**9, None))
     assert shortest(ex.repeat(ex.lit(b"abc"), 10**5, None)) == b"abc" * 10**5
 

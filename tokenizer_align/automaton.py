@@ -14,9 +14,10 @@ import numpy as np
 from . import kernels as k
 from .byte_masks import bytes_of, words_of
 from .choices import WIDE_BYTES, Frames, called, is_joined, known_body, plan_of, split_frames
-from .counted import Count, build_chain, count_of
+from .counted import MAX_REACH, Count, build_chain, count_of
 from .counting import clamp_counts
-from .derivatives import heads, is_known_live, nullable
+from .derivatives import heads, is_known_live
+from .empty_text import nullable
 from .expressions import (
     EMPTY,
     EPSILON,
@@ -171,7 +172,7 @@ class Automaton:
         elif expr.kind == K_CALL:
             check_left_recursion(expr)
             self.build_alias(state, expr.data.body)
-        elif expr.kind == K_SEQ and expr.has_call and not is_joined(expr):
+        elif expr.kind == K_SEQ and expr.has_call and not (is_joined(expr) or _is_tangled(expr)):
             codes = self.frames(expr)
             tables.state_row.array[state] = tables.seqs.extend([len(codes), *codes])
             tables.state_kind.array[state] = k.SPLIT
@@ -267,7 +268,7 @@ class Automaton:
         count = seq_parts(expr)[0]
         if count.kind == K_REPEAT and count.args[0].kind == K_SET and count.data[1] is not None:
             self.tables.state_self.row(state)[:] = words_of(count.args[0].data)
-            self.tables.state_reach.array[state] = count.data[1]
+            self.tables.state_reach.array[state] = min(count.data[1], MAX_REACH)
         return clamped != state
 
     def _build_row(self, state: int, targets: dict[int, int]) -> None:
@@ -330,3 +331,9 @@ class Automaton:
                 found = code if 0 <= code < k.LIT_BASE else state
             self.clamped_states[state] = found
         return found
+
+
+def _is_tangled(expr: Expr) -> bool:
+    """Whether a sequence may end everywhere and its first part has frames: taken apart it would be all its parts at
+    once, each on top of all ways to go on; so it is one state."""
+    return expr.args[0].has_call and all(map(nullable, seq_parts(expr)))

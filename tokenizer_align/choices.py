@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from .derivatives import heads, is_known_live, moves, nullable
+from .derivatives import heads, is_known_live, moves
+from .empty_text import nullable
 from .expressions import (
     EPSILON,
     FRAME,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from . import kernels as k
 from .engine import Engine, Heads
-from .shortest import shortest
+from .shortest import MAX_BYTES, shortest_or_too_long, too_long
 from .unique_runs import groups_of
 from .unique_shared import shared_completion
 
@@ -34,15 +34,23 @@ def shortest_text(engine: Engine, heads: Heads) -> bytes | None:
 def shortest_of_automaton(engine: Engine, heads: Heads) -> bytes | None:
     """The same for the automaton alone, which takes anchors for brackets."""
     best: bytes | None = None
+    is_too_long = False
     with engine.lock:
         ways: dict[int, _Way | None] = {-1: _Way(0, b"", -1)}
         for code, stack in heads:
-            own = b"" if code == k.ACCEPT else shortest(engine.automaton.expr_of(code))
+            own = b"" if code == k.ACCEPT else shortest_or_too_long(engine.automaton.expr_of(code))
             _find_ways(engine, stack, ways)
-            if own is not None and ways[stack] is not None:
+            below = ways[stack]
+            if own is None or below is None:
+                continue
+            if len(own) + below.n_bytes > MAX_BYTES:
+                is_too_long = True
+            elif best is None or len(own) + below.n_bytes <= len(best):
                 text = own + _text(stack, ways)
                 if best is None or (len(text), text) < (len(best), best):
                     best = text
+    if best is None and is_too_long:
+        raise too_long()
     return best
 
 
@@ -63,7 +71,7 @@ def _find_ways(engine: Engine, stack: int, ways: dict[int, _Way | None]) -> None
         if state < 0:
             ways[cell] = _better(ways[-2 - state], below, ways)
             continue
-        part = shortest(engine.automaton.expr_of(state))
+        part = shortest_or_too_long(engine.automaton.expr_of(state))
         ways[cell] = None if part is None or below is None else _Way(len(part) + below.n_bytes, part, parent)
 
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from .automaton import Automaton
 
 CHAIN = 32  # states that are made at once
+MAX_REACH = 1 << 30  # a longer stretch is as good as this one; the tables hold 32-bit numbers
 FEW = 4  # `x{1,}` and the like are unrolled
 
 Heads = tuple[tuple[int, Expr], ...]
@@ -153,5 +154,5 @@ def _write_rows(automaton: Automaton, states: np.ndarray, counts: list[Count], r
     tables.state_nullable.array[states] = may_end & bool(count.tail.memo_nullable)
     if count.item.kind == K_SET and count.hi is not None:
         tables.state_self.array.reshape(-1, 4)[states] = words_of(count.item.data)
-        tables.state_reach.array[states] = [counted.hi for counted in counts]
+        tables.state_reach.array[states] = [min(counted.hi or 0, MAX_REACH) for counted in counts]
     tables.state_kind.array[states] = k.ROW

@@ -13,6 +13,7 @@ from bisect import bisect_left
 from collections.abc import Container
 from heapq import heappop, heappush
 
+from .empty_text import nullable
 from .errors import ConstraintError, TooComplex
 from .expressions import (
     ALL,
@@ -35,17 +36,17 @@ from .expressions import (
     K_UNIQUE,
     K_WORDS,
     Expr,
-    Rule,
     alt,
     both_unchecked,
+    frame,
     lit,
     neg,
     repeat,
     seq,
-    seq_parts,
     words_slice,
 )
 from .left_out import LEFT_OUT, leave_out
+from .left_recursion import callees_first
 from .lengths import is_surely_empty, lengths
 
 Heads = tuple[tuple[int, Expr], ...]
@@ -53,6 +54,7 @@ Moves = tuple[tuple[int, tuple[Expr, ...]], ...]
 
 MAX_SEARCH = 50_000  # nodes visited to decide whether an intersection is empty, before TooComplex
 MAX_SEARCH_S = 2.0  # the same in processor time, once
+MAX_FRAMES = 32  # that one byte puts onto the stack; what lies below is one frame that unfolds when it is reached
 MIN_SEARCH = 1_000  # so many were visited: a pause of the machine decides nothing
 
 
@@ -257,46 +259,13 @@ def _search(start: Expr, undecided: Container[Expr] = ()) -> None:
         node.memo_live = False
 
 
-def nullable(node: Expr) -> bool:
-    """Whether the empty string belongs to the node; rules are looked into, left recursion counts as 'no'."""
-    if node.memo_nullable is None:
-        value, final = _nullable(node, set())
-        if final or value:
-            node.memo_nullable = value
-        return value
-    return node.memo_nullable
-
-
-def _nullable(node: Expr, active: set[Rule]) -> tuple[bool, bool]:
-    """(value, whether the value did not lean on a rule that is still being decided)."""
-    if node.memo_nullable is not None:
-        return node.memo_nullable, True
-    if node.kind == K_CALL:
-        rule: Rule = node.data
-        if rule in active:
-            return False, False
-        active.add(rule)
-        value, final = _nullable(rule.body, active)
-        active.discard(rule)
-    else:
-        need_all = node.kind != K_ALT
-        value, final = need_all, True
-        for arg in seq_parts(node) if node.kind == K_SEQ else node.args:
-            arg_value, arg_final = _nullable(arg, active)
-            final = final and arg_final
-            if arg_value != need_all:
-                value, final = arg_value, arg_final
-                break
-    if value or final:
-        node.memo_nullable = value
-    return value, final or value
-
-
 def moves(node: Expr) -> Moves:
     """(byte mask, frames) pairs, topmost frame first; no frame is EPSILON, no frames means 'finished'. Masks may
     overlap."""
     if node.memo_moves is None:
-        node.memo_moves = _prune(_moves(node, frozenset()))
+        for rule in callees_first(node, lambda rule: rule.body.memo_moves is not None) if node.has_call else ():
+            rule.body.memo_moves = _prune(_moves(rule.body))  # kept: rules are reached in several ways
+        node.memo_moves = _prune(_moves(node))
     return node.memo_moves
 
 
@@ -308,34 +277,33 @@ def _prune(found: list[tuple[int, tuple[Expr, ...]]]) -> Moves:
         merged[frames] = merged.get(frames, 0) | mask
     kept = []
     for frames, mask in merged.items():
-        for frame in frames:
-            if not (frame.memo_productive or is_productive(frame)):
+        for one in frames:
+            if not (one.memo_productive or is_productive(one)):
                 break
         else:
-            kept.append((mask, frames))
+            kept.append((mask, frames if len(frames) <= MAX_FRAMES else _folded(frames)))
     return tuple(kept)
 
 
-def _moves(node: Expr, active: frozenset[Rule]) -> list[tuple[int, tuple[Expr, ...]]]:
+def _folded(frames: tuple[Expr, ...]) -> tuple[Expr, ...]:
+    """The topmost frame, and the others as one."""
+    return frames[0], frame(seq(*map(frame, frames[1:])))
+
+
+def _moves(node: Expr) -> list[tuple[int, tuple[Expr, ...]]]:
     if node.memo_moves is not None:
         return list(node.memo_moves)
     if not node.has_call:
         return [(mask, () if after is EPSILON else (after,)) for mask, after in heads(node) if is_known_live(after)]
     kind = node.kind
     if kind == K_CALL:
-        rule: Rule = node.data
-        if rule in active:
-            raise ConstraintError(f"rule {rule.name!r} refers to itself before reading anything (left recursion)")
-        body = rule.body
-        if body.memo_moves is None:  # kept, or rules that are reached in several ways would be gone into each time
-            body.memo_moves = _prune(_moves(body, active | {rule}))
-        return list(body.memo_moves)
+        return list(moves(node.data.body))
     if kind == K_ALT:
-        return [move for arg in node.args for move in _moves(arg, active)]
+        return [move for arg in node.args for move in _moves(arg)]
     if kind == K_SEQ:
-        return _seq_moves(node.args[0], node.args[1], active)
+        return _seq_moves(node.args[0], node.args[1])
     if kind == K_REPEAT:
-        return _seq_moves(node.args[0], one_less(node), active, once=True)
+        return _seq_moves(node.args[0], one_less(node), once=True)
     if kind == K_KEYS:
         from .members import key_moves
 
@@ -347,20 +315,29 @@ def _moves(node: Expr, active: frozenset[Rule]) -> list[tuple[int, tuple[Expr, .
     raise ConstraintError(f"{node!r} holds a call inside an intersection or complement")
 
 
-def _seq_moves(
-    first: Expr, rest: Expr, active: frozenset[Rule], once: bool = False
-) -> list[tuple[int, tuple[Expr, ...]]]:
+def _is_long(node: Expr) -> bool:
+    """Whether a sequence is better left apart than copied in front of another part."""
+    n_parts = 1
+    while node.kind == K_SEQ and n_parts < MAX_FRAMES:
+        node, n_parts = node.args[1], n_parts + 1
+    return n_parts == MAX_FRAMES
+
+
+def _seq_moves(first: Expr, rest: Expr, once: bool = False) -> list[tuple[int, tuple[Expr, ...]]]:
     result: list[tuple[int, tuple[Expr, ...]]] = []
+    passed: set[Expr] = set()
     while True:
-        for mask, frames in _moves(first, active):
+        # `x x` with an x that may be empty: what follows the second x also follows the first, with the second left out.
+        for mask, frames in _moves(first) if first not in passed else ():
             if rest is EPSILON:
                 result.append((mask, frames))
-            elif frames and not (frames[-1].has_call or rest.has_call):
+            elif frames and not (frames[-1].has_call or rest.has_call or _is_long(frames[-1])):
                 result.append((mask, (*frames[:-1], seq(frames[-1], rest))))
             else:
                 result.append((mask, (*frames, rest)))
         if once or not nullable(first):
             return result
+        passed.add(first)
         if rest.kind != K_SEQ:
-            return result + _moves(rest, active)
+            return result if rest in passed else result + _moves(rest)
         first, rest = rest.args

@@ -88,6 +88,7 @@ __all__ = [
 
 ALL_BYTES: Final = (1 << 256) - 1
 FRAME: Final = "(frame)"  # the name of rules that `frame` makes; no rule of a grammar is called so
+MAX_COUNT: Final = 1 << 20  # repetitions inside each other are counted together up to so many
 _FACTOR_DEPTH = 8  # how many common parts are taken out at once; the rest shows itself in later derivatives
 
 EMPTY: Final = intern_node(K_EMPTY)
@@ -248,8 +249,12 @@ def repeat(item: Expr, lo: int, hi: int | None = None) -> Expr:
         return item
     if item.memo_nullable:
         lo = 0
-    if item.kind == K_REPEAT and item.data == (0, None):
-        return item
+    if item.kind == K_REPEAT and item.data[0] < 2:  # `x{1,3}{2,4}` is `x{2,12}`: no count between is left out
+        lo = 0 if item.data[0] == 0 else lo
+        hi = None if hi is None or item.data[1] is None else hi * item.data[1]
+        if hi is None or hi <= MAX_COUNT:
+            return repeat(item.args[0], lo, hi)
+        hi //= item.data[1]
     if item is ALL or (item.kind == K_SET and item.data == ALL_BYTES and (lo, hi) == (0, None)):
         return ALL
     return intern_node(K_REPEAT, (item,), (lo, hi))

@@ -80,7 +80,8 @@ def _is_beside(stacks: Stacks) -> bool:
 
 def _reasons(node: Expr) -> list[str]:
     """Why continuations of this node are left out."""
-    from .derivatives import heads, nullable
+    from .derivatives import heads
+    from .empty_text import nullable
 
     work, seen, found = [node], {node}, []
     for here in work:

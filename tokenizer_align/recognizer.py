@@ -13,7 +13,8 @@ import weakref
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from .derivatives import moves, nullable
+from .derivatives import moves
+from .empty_text import nullable
 from .expressions import EPSILON, K_ANCHOR, Expr
 from .unique import Level, first_level, read_values
 
@@ -119,10 +120,18 @@ def closure(stacks: Stacks) -> Stacks:
             for frame, below in found.tops:
                 if done.get(frame) is not below and nullable(_expr(frame)):
                     done[frame] = below
-                    found = union(found, below)
+                    found = union(found, _without_itself(frame, below))
                     changed = True
         stacks._closed = found
     return stacks._closed
+
+
+def _without_itself(frame: Frame, stacks: Stacks) -> Stacks:
+    """What lies below a frame that may end; below the same frame once more what lies there instead, since `x x y` holds
+    what `x y` does."""
+    while len(stacks.tops) == 1 and stacks.tops[0][0] is frame and not stacks.has_bottom:
+        stacks = stacks.tops[0][1]
+    return stacks
 
 
 def _expr(frame: Frame) -> Expr:

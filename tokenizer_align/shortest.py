@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import lru_cache, reduce
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from . import member_steps
 from .derivatives import heads, is_known_live, is_live
@@ -38,7 +38,8 @@ from .unique import CLOSING, OPENING
 
 _ORDER = sorted(range(256), key=lambda b: (not chr(b).isalnum() or b > 126, not 32 <= b < 127, b))
 _RANK = bytes(_ORDER.index(b) for b in range(256))
-MAX_REPEATED_BYTES = 1 << 20  # no model writes more at once; without a bound, a{1000000000} would be built in memory
+MAX_BYTES = 1 << 20  # no model writes so much; without a bound, a{1000000000} would be built in memory
+TOO_LONG: Final = bytes(MAX_BYTES + 1)  # stands for every longer text
 
 if TYPE_CHECKING:
     from .members import Member, MemberSpec
@@ -60,7 +61,9 @@ def byte_order(mask: int) -> tuple[int, ...]:
 def _better(a: bytes | None, b: bytes | None) -> bytes | None:
     if a is None or b is None:
         return b if a is None else a
-    return min(a, b, key=_cost)
+    if len(a) != len(b):
+        return a if len(a) < len(b) else b
+    return a if a is b else min(a, b, key=_cost)
 
 
 def _cost(text: bytes) -> tuple[int, bytes]:
@@ -68,13 +71,25 @@ def _cost(text: bytes) -> tuple[int, bytes]:
 
 
 def shortest(node: Expr) -> bytes | None:
-    """The shortest byte string of the node; None for the empty language."""
+    """The shortest byte string of the node; None for the empty language.
+
+    Raises TooComplex where even the shortest one is longer than `MAX_BYTES`.
+    """
+    value = shortest_or_too_long(node)
+    if value is not None and len(value) > MAX_BYTES:
+        raise too_long()
+    return value
+
+
+def too_long() -> TooComplex:
+    """The error for what cannot be completed with `MAX_BYTES`."""
+    return TooComplex(f"even the shortest text has more than {MAX_BYTES:,} bytes; no model writes so much")
+
+
+def shortest_or_too_long(node: Expr) -> bytes | None:
+    """The same, but any text of more than `MAX_BYTES` where it would raise."""
     if node.memo_shortest is None:
-        known: Known = {}
-        value = _relax(node, known)
-        if value is None:
-            return None
-        node.memo_shortest = value
+        node.memo_shortest = _relax(node, {})
     return node.memo_shortest
 
 
@@ -114,8 +129,7 @@ def _shortest(node: Expr, known: Known) -> bytes | None:
         final = node.data.body.memo_shortest
         return final if final is not None else known.setdefault(node.data, None)
     if kind == K_SEQ:
-        parts = [_shortest(part, known) for part in seq_parts(node)]
-        return None if None in parts else b"".join(part for part in parts if part is not None)
+        return _join(*(_shortest(part, known) for part in seq_parts(node)))
     if kind == K_ALT:
         best: bytes | None = None
         for arg in node.args:
@@ -124,8 +138,8 @@ def _shortest(node: Expr, known: Known) -> bytes | None:
     if kind == K_REPEAT:
         lo = node.data[0]
         item = _shortest(node.args[0], known) if lo else b""
-        if item is not None and len(item) * lo > MAX_REPEATED_BYTES:
-            raise TooComplex(f"a part must come {lo} times, {len(item) * lo} bytes or more; no model writes so much")
+        if item is not None and len(item) * lo > MAX_BYTES:
+            return TOO_LONG
         return None if item is None else item * lo
     if kind == K_WORDS:
         source, first, last, depth = node.data
@@ -136,8 +150,8 @@ def _shortest(node: Expr, known: Known) -> bytes | None:
     if kind == K_ANCHOR:
         return bytes([CLOSING[node.data]])
     if kind == K_UNIQUE:
-        body = _shortest(node.args[0], known)
-        return None if body is None else bytes([OPENING[node.data[0]]]) + body + bytes([CLOSING[node.data[0]]])
+        kind_of = node.data[0]
+        return _join(bytes([OPENING[kind_of]]), _shortest(node.args[0], known), bytes([CLOSING[kind_of]]))
     assert kind in (K_BOTH, K_NEG, K_LAZY)
     return _by_search(node)
 
@@ -191,15 +205,12 @@ def _shortest_members(node: Expr, known: Known) -> bytes | None:
     order = sorted(chosen, key=spec.order.index) if spec.ordered else chosen
     parts = [*(chosen[rank] for rank in order), *others, _shortest(spec.close, known)]
     separator = _shortest(spec.separator, known) if len(parts) > 2 else b""
-    if separator is None or None in parts:
-        return None
-    texts = [part for part in parts if part is not None]
-    return separator.join(texts[:-1]) + texts[-1]
+    between = [one for part in parts[:-1] for one in (separator, part)][1:]
+    return _join(*between, parts[-1])
 
 
 def _member(member: Member, known: Known) -> bytes | None:
-    value = _shortest(member.rest, known)
-    return None if value is None else member.text + value
+    return _join(member.text, _shortest(member.rest, known))
 
 
 def _extra_member(spec: MemberSpec, known: Known) -> bytes | None:
@@ -209,7 +220,10 @@ def _extra_member(spec: MemberSpec, known: Known) -> bytes | None:
 
 
 def _join(*parts: bytes | None) -> bytes | None:
-    return None if None in parts else b"".join(part for part in parts if part is not None)
+    found = [part for part in parts if part is not None]
+    if len(found) < len(parts):
+        return None
+    return TOO_LONG if sum(map(len, found)) > MAX_BYTES else b"".join(found)
 
 
 def _shortest_from_key(node: Expr, known: Known) -> bytes | None:

@@ -18,10 +18,12 @@ from tokenizer_align.expressions import (
     K_ALT,
     K_BOTH,
     K_CALL,
+    K_LIT,
     K_NEG,
     K_REPEAT,
     K_SEQ,
     K_SET,
+    MAX_COUNT,
     Expr,
     Rule,
     alt,
@@ -58,6 +60,7 @@ from .grammar_source import MAX_PROBLEMS, GrammarProblem
 
 WIDE_BYTES = 24  # a part that reads so many bytes at once has memos worth sharing
 MAX_INLINE = 2_000  # nodes of a part that is put in where it is used more than once
+MAX_NESTING = 50  # parts inside each other without a frame between
 
 
 class GrammarCompiler:
@@ -71,6 +74,7 @@ class GrammarCompiler:
         self._values: dict[str, Expr] = {}
         self._regular: dict[str, Expr] = {}  # the same without frames, where it is regular
         self._sizes: dict[Expr, int] = {}
+        self._depths: dict[Expr, int] = {}
         self._wide: dict[Expr, bool] = {}
         self._gap = EPSILON
         self.problems: list[GrammarProblem] = []  # of differences
@@ -114,12 +118,16 @@ class GrammarCompiler:
         if not expr.has_call:
             self._regular[name] = expr
         several = self._uses[name] > 1
-        if expr.has_call:
-            self._values[name] = frame(expr) if several else expr
-        elif several and (self._is_wide(expr) or size(expr, self._sizes) > MAX_INLINE):
-            self._values[name] = frame(expr)
-        else:
-            self._values[name] = expr
+        is_shared = several and (expr.has_call or self._is_wide(expr) or size(expr, self._sizes) > MAX_INLINE)
+        self._values[name] = _framed(expr) if is_shared or self._depth(expr) > MAX_NESTING else expr
+
+    def _depth(self, node: Expr) -> int:
+        """How many alternatives and repetitions stand inside each other."""
+        found = self._depths.get(node)
+        if found is None:
+            parts = seq_parts(node) if node.kind == K_SEQ else node.args
+            found = self._depths[node] = (node.kind != K_SEQ) + max(map(self._depth, parts), default=0)
+        return found
 
     def _is_wide(self, node: Expr) -> bool:
         """Whether some place inside reads many bytes."""
@@ -189,6 +197,12 @@ class GrammarCompiler:
             self._values = values
 
 
+def _framed(expr: Expr) -> Expr:
+    """A frame that all uses share; of a long literal too."""
+    is_long = expr.kind == K_LIT and len(expr.data) > MAX_INLINE
+    return call(Rule(FRAME, expr)) if is_long else frame(expr)
+
+
 def _without_frames(node: Expr) -> Expr | None:
     """A regular part without calls; None where it is not regular."""
     if not node.has_call:
@@ -219,9 +233,10 @@ def _joined(parts: Iterable[Expr]) -> list[Expr]:
         if last.kind == part.kind == K_REPEAT and last.args == part.args and not part.has_call:
             (lo, hi), (more_lo, more_hi) = last.data, part.data
             both = None if hi is None or more_hi is None else hi + more_hi
-            found[-1] = repeat(part.args[0], lo + more_lo, both)
-        else:
-            found.append(part)
+            if max(lo + more_lo, both or 0) <= MAX_COUNT:
+                found[-1] = repeat(part.args[0], lo + more_lo, both)
+                continue
+        found.append(part)
     return found
 
 

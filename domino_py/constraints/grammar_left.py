@@ -16,7 +16,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tokenizer_align.derivatives import heads, nullable
+from tokenizer_align.derivatives import heads
+from tokenizer_align.empty_text import nullable
 from tokenizer_align.expressions import (
     EMPTY,
     EPSILON,
@@ -34,6 +35,7 @@ from tokenizer_align.expressions import (
     seq_parts,
     star,
 )
+from tokenizer_align.left_recursion import left_calls
 
 from .grammar_graph import components
 
@@ -51,26 +53,27 @@ class LeftRecursion:
 
     def __init__(self, bodies: dict[Rule, Expr]) -> None:
         self.bodies = bodies
-        self._nullable: set[Rule] = set()
-        self._find_nullable()
-        self._group: dict[Rule, tuple[Rule, ...]] = {}
+        for raw, body in bodies.items():
+            raw.define(body)  # what they hold and call is asked for; no automaton runs them
+        self._group: dict[Rule, dict[Rule, None]] = {}
         edges = {rule: self._left_edges(body) for rule, body in bodies.items()}
         for component in components(edges):
             if len(component) > 1 or component[0] in edges[component[0]]:
-                self._group.update(dict.fromkeys(component, tuple(component)))
+                self._group.update(dict.fromkeys(component, dict.fromkeys(component)))
         self._final: dict[Rule, Rule] = {}
         self._plus: dict[Rule, Rule] = {}
         self._corner_memo: dict[Rule, _Corners] = {}
         self._steps: dict[Rule, list[tuple[Rule, Expr]]] = {}
         self._chains: dict[tuple[Rule, Rule], Rule] = {}
         self._translated: dict[Expr, Expr] = {}
+        self._nonempties: dict[Expr, Expr] = {}
         self._keep: list[Expr] = []  # nodes whose memos were set here
 
     def rule(self, raw: Rule) -> Rule:
         """The rule that stands for `raw`: the same language, without left recursion."""
         found = self._final.get(raw)
         if found is None:
-            found = self._final[raw] = self._declare(raw.name, raw in self._nullable)
+            found = self._final[raw] = self._declare(raw.name, nullable(call(raw)))
             found.define(lambda: self._body(raw))
         return found
 
@@ -84,7 +87,7 @@ class LeftRecursion:
     def _body(self, raw: Rule) -> Expr:
         if raw not in self._group:
             return self._translate(self.bodies[raw])
-        return alt(EPSILON, call(self._without_empty(raw))) if raw in self._nullable else self._solved(raw)
+        return alt(EPSILON, call(self._without_empty(raw))) if nullable(call(raw)) else self._solved(raw)
 
     def _translate(self, node: Expr) -> Expr:
         """The expression with calls of the rules that were made here."""
@@ -107,30 +110,16 @@ class LeftRecursion:
 
     # --- the empty text -------------------------------------------------------------------------------------------
 
-    def _find_nullable(self) -> None:
-        changed = True
-        while changed:
-            more = {
-                rule for rule, body in self.bodies.items() if rule not in self._nullable and self._may_be_empty(body)
-            }
-            changed = bool(more)
-            self._nullable |= more
-
-    def _may_be_empty(self, node: Expr) -> bool:
-        if node.kind == K_CALL and node.data in self.bodies:
-            return node.data in self._nullable
-        if not node.has_call or node.kind not in (K_SEQ, K_ALT, K_REPEAT):
-            return nullable(node)
-        if node.kind == K_REPEAT:
-            return node.data[0] == 0 or self._may_be_empty(node.args[0])
-        if node.kind == K_ALT:
-            return any(self._may_be_empty(arg) for arg in node.args)
-        return all(self._may_be_empty(part) for part in seq_parts(node))
-
     def _nonempty(self, node: Expr) -> Expr:
         """The expression without the empty text."""
-        if not self._may_be_empty(node):
+        if not nullable(node):
             return node
+        found = self._nonempties.get(node)
+        if found is None:
+            found = self._nonempties[node] = self._find_nonempty(node)
+        return found
+
+    def _find_nonempty(self, node: Expr) -> Expr:
         if node is EPSILON:
             return EMPTY
         if node.kind == K_CALL:
@@ -154,33 +143,19 @@ class LeftRecursion:
             if raw in self._group:
                 found.define(lambda: self._solved(raw))
             else:
-                body = self.bodies.get(raw)
-                found.define(lambda: self._translate(self._nonempty(raw.body if body is None else body)))
+                found.define(lambda: self._translate(self._nonempty(raw.body)))
         return found
 
     # --- what stands first ----------------------------------------------------------------------------------------
 
     def _left_edges(self, node: Expr) -> set[Rule]:
         """The rules that may stand first, with nothing but empty parts before them."""
-        if not node.has_call:
-            return set()
-        if node.kind == K_CALL:
-            return {node.data} & self.bodies.keys()
-        if node.kind == K_SEQ:
-            found: set[Rule] = set()
-            for part in seq_parts(node):
-                found |= self._left_edges(part)
-                if not self._may_be_empty(part):
-                    break
-            return found
-        if node.kind in (K_ALT, K_REPEAT):
-            return set().union(*(self._left_edges(arg) for arg in node.args))
-        return set()
+        return self.bodies.keys() & left_calls(node)
 
-    def _corners(self, node: Expr, group: tuple[Rule, ...]) -> _Corners:
+    def _corners(self, node: Expr, group: dict[Rule, None]) -> _Corners:
         if node.kind == K_CALL and node.data in group:
             return _Corners(EMPTY, {node.data: EPSILON})
-        if not self._left_edges(node) & set(group):
+        if group.keys().isdisjoint(left_calls(node)):
             return _Corners(self._nonempty(node), {})
         if node.kind == K_ALT:
             return _joined([self._corners(arg, group) for arg in node.args])
@@ -192,7 +167,7 @@ class LeftRecursion:
         while parts.kind == K_SEQ:
             first, parts = parts.args
             ways.append(_followed(self._corners(first, group), parts))
-            if not self._may_be_empty(first):
+            if not nullable(first):
                 return _joined(ways)
         return _joined([*ways, self._corners(parts, group)])
 
@@ -207,8 +182,10 @@ class LeftRecursion:
         if len(group) == 1:
             corners = self._corners_of(raw)
             return self._translate(seq(corners.own, star(self._nonempty(corners.after.get(raw, EMPTY)))))
-        ways = [seq(self._corners_of(first).own, call(self._chain(raw, first))) for first in group]
-        return self._translate(alt(*ways))
+        ways = [(first, self._corners_of(first).own) for first in group]
+        return self._translate(
+            alt(*(seq(own, call(self._chain(raw, first))) for first, own in ways if own is not EMPTY))
+        )
 
     def _chain(self, goal: Rule, reached: Rule) -> Rule:
         """What may follow a text of `reached` so that the whole is one of `goal`: a rule that calls at its end only."""
@@ -247,7 +224,7 @@ class LeftRecursion:
         while work:
             here = work.pop()
             for above, step in self._steps_from(here):
-                if above not in found and self._may_be_empty(step):
+                if above not in found and nullable(step):
                     found[above] = None
                     work.append(above)
         return found

@@ -14,6 +14,7 @@ from tokenizer_align.expressions import (
     EPSILON,
     K_ALT,
     K_CALL,
+    K_LIT,
     K_REPEAT,
     K_SEQ,
     Expr,
@@ -49,12 +50,13 @@ def mentions(node: Expr, rules: Mapping[Rule, object], memo: dict[Expr, bool]) -
 
 
 def size(node: Expr, memo: dict[Expr, int]) -> int:
-    """How many nodes the expression has when nothing is shared."""
+    """How many nodes, and bytes of literals, the expression has when nothing is shared."""
     found = memo.get(node)
     if found is None:
         parts = seq_parts(node) if node.kind == K_SEQ else list(node.args)
         copies = min(node.data[1] or node.data[0] or 1, 1000) if node.kind == K_REPEAT else 1
-        found = memo[node] = 1 + copies * sum(size(part, memo) for part in parts)
+        own = len(node.data) if node.kind == K_LIT else 1
+        found = memo[node] = own + copies * sum(size(part, memo) for part in parts)
     return found
 
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tokenizer_align.derivatives import heads, nullable
+from tokenizer_align.derivatives import heads
+from tokenizer_align.empty_text import nullable
 from tokenizer_align.expressions import EMPTY, Expr
 
 from .schema_limits import check_time
