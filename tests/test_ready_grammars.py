@@ -78,8 +78,13 @@ KNOWN = [
             "SELECT a, count(*) AS n FROM t JOIN u ON t.id = u.id WHERE x IN (SELECT y FROM z) GROUP BY a LIMIT 1",
             "select distinct b from (select * from t) as s left join v on s.a=v.a limit 3;",
             "select case when a > 1 then 'x' else null end from t union select b from u",
+            "SELECT 1 UNION ALL SELECT -2",
+            "select t.*, -u.x as y from t cross join u where x != -5 and y in (-1, 2) or z between -1 and -2 + 3",
         ],
-        ["select from t", "select a", "select a from select", "select a from t where", "select a from t where b"],
+        [
+            *("select from t", "select *", "select a where b = 1", "select a from select", "select a from t where"),
+            *("select a from t where b", "select a--5 from t", "select a from t where b =--5", "select t.* as x from t"),
+        ],
     ),
     (
         "python_expression",
