@@ -83,7 +83,12 @@ KNOWN = [
         ],
         [
             *("select from t", "select *", "select a where b = 1", "select a from select", "select a from t where"),
-            *("select a from t where b", "select a--5 from t", "select a from t where b =--5", "select t.* as x from t"),
+            *(
+                "select a from t where b",
+                "select a--5 from t",
+                "select a from t where b =--5",
+                "select t.* as x from t",
+            ),
         ],
     ),
     (
