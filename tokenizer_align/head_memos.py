@@ -111,12 +111,10 @@ class HeadMemos:
         with engine.lock:
             engine.walkers.settle()
             tables = engine.tables
-            if tables.state_head.array[code]:
-                return  # by another thread
-            with engine.changing():
-                if is_full:
-                    tables.state_head.array[code] = k.NO_HEAD_MEMO
-                    return
-                while k.enter_head(tables.ctx, code, mask, exits, len(exits)) != k.OK:
-                    tables.head_memos.grow()
+            if not tables.state_head.array[code]:  # else by another thread meanwhile
+                with engine.changing():
+                    if is_full:
+                        tables.state_head.array[code] = k.NO_HEAD_MEMO
+                    while not is_full and k.enter_head(tables.ctx, code, mask, exits, len(exits)) != k.OK:
+                        tables.head_memos.grow()
         engine.rows.give_back(mask)
