@@ -45,13 +45,15 @@ EAGER_STATES = 16  # how many states of a regular frame are built at once, bread
 class Automaton:
     """States of all constraints over one vocabulary. Not thread-safe by itself: the engine holds a lock."""
 
+    eager_states = EAGER_STATES
+
     def __init__(self, tables: Tables, longest_token: int, wide_bytes: int = WIDE_BYTES) -> None:
         self.tables = tables
         self.wide_bytes = wide_bytes
         self.longest_token = longest_token
         self.exprs: list[Expr | None] = []
-        self._ids: dict[Expr, int] = {}
-        self._literals: dict[bytes, int] = {}
+        self.ids: dict[Expr, int] = {}  # codes of expressions, and of byte strings
+        self.literals: dict[bytes, int] = {}
         self._seqs: dict[tuple[tuple[int, ...], ...], int] = {}
         self.objects = ObjectStates(self)
         self.clamped_states: dict[int, int] = {}  # as far as they were asked for
@@ -68,7 +70,7 @@ class Automaton:
     @property
     def n_exprs(self) -> int:
         """How many states have an expression; those that are only reserved take their place in the arrays."""
-        return len(self._ids)
+        return len(self.ids)
 
     # --- codes ----------------------------------------------------------------------------------------------------
 
@@ -81,8 +83,8 @@ class Automaton:
             return self.objects.code_of(expr)
         text = literal_bytes(expr)
         if text is not None:
-            return self._literal(text)
-        found = self._ids.get(expr)
+            return self.code_of_literal(text)
+        found = self.ids.get(expr)
         if found is None:
             count = count_of(expr)
             found = self.counted.get(count) if count is not None else None
@@ -90,7 +92,9 @@ class Automaton:
                 found = self._new_state(expr)
                 if count is not None:
                     self.counted[count], self.count_at[found] = found, count
-            self._ids[expr] = found
+            self.ids[expr] = found
+            if expr.memo_states is not None:
+                expr.memo_states.enter(self)
         return found
 
     def code_of_count(self, count: Count) -> int:
@@ -98,11 +102,11 @@ class Automaton:
         found = self.counted.get(count)
         return self.code_of(count.expr) if found is None else found
 
-    def _literal(self, text: bytes) -> int:
-        found = self._literals.get(text)
+    def code_of_literal(self, text: bytes) -> int:
+        found = self.literals.get(text)
         if found is None:
             found = k.LIT_BASE + self.tables.lits.extend([*text, k.LIT_END])
-            self._literals[text] = found
+            self.literals[text] = found
         return found
 
     def _new_state(self, expr: Expr) -> int:
@@ -176,7 +180,7 @@ class Automaton:
             codes = self.frames(expr)
             tables.state_row.array[state] = tables.seqs.extend([len(codes), *codes])
             tables.state_kind.array[state] = k.SPLIT
-            if self._ids.get(expr) != state:  # what follows a key, which tokens run into: the value is asked for next
+            if self.ids.get(expr) != state:  # what follows a key, which tokens run into: the value is asked for next
                 for code in codes:
                     if code < k.LIT_BASE:
                         self.build(code)
@@ -230,7 +234,7 @@ class Automaton:
     def _build_regular(self, state: int) -> None:
         """A call-free frame: its states are built breadth first, up to a bound."""
         work, built = [state], 0
-        while work and built < EAGER_STATES:
+        while work and built < self.eager_states:
             following = []
             for here in work:
                 if self.tables.state_kind.array[here] != k.UNBUILT:

@@ -42,6 +42,7 @@ class Expr:
         "memo_plan",
         "memo_productive",
         "memo_shortest",
+        "memo_states",
         "plain",
         "uid",
     )
@@ -61,6 +62,7 @@ class Expr:
     memo_live: bool | None
     memo_productive: bool | None
     memo_shortest: bytes | None
+    memo_states: Any  # of a grammar: `prebuilt`
     frame_rule: Rule | None
 
     def __init__(self, kind: int, args: tuple[Expr, ...], data: Any) -> None:
@@ -76,7 +78,7 @@ class Expr:
         self.has_call, self.plain, self.counts = has_call, plain, counts
         self.memo_nullable = _nullable_now(self)
         self.memo_heads = self.memo_moves = self.memo_live = self.memo_productive = None
-        self.memo_shortest = self.memo_lengths = self.memo_plan = None
+        self.memo_shortest = self.memo_lengths = self.memo_plan = self.memo_states = None
         self.frame_rule = None
 
     def __repr__(self) -> str:

@@ -12,6 +12,7 @@ from .derivatives import heads, moves
 from .expressions import K_ALT, K_BOTH, K_CALL, K_REPEAT, K_SEQ, Expr
 from .left_recursion import check_left_recursion
 from .nodes import Rule
+from .prebuilt import prebuild
 
 MAX_RULES, MAX_FRAMES = 300, 3_000  # beyond, texts come to few of them
 
@@ -35,6 +36,7 @@ def derive_rules(expr: Expr) -> None:
             work.append(node.data.body)
     if seen:
         _derive_frames(expr)
+        expr.memo_states = prebuild(expr)
 
 
 def _derive_frames(expr: Expr) -> None:
