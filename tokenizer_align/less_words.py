@@ -31,7 +31,6 @@ class Less:
     """A frame in which words have begun. `start`: the frame at its beginning; `whole`: as it goes on.
 
     left: which of the words go on behind `depth` bytes; is_word: one of them is complete, the frame may not end here.
-    code: of `whole`.
     """
 
     start: Exclusion
@@ -39,7 +38,6 @@ class Less:
     depth: int
     left: tuple[int, ...]
     is_word: bool = False
-    code: int = k.DEAD
 
     @property
     def exclusion(self) -> Exclusion:
@@ -118,7 +116,7 @@ class _Made:
         if not left and not is_word:
             return code
         state = self.automaton.reserve_states(1)
-        made = self.automaton.less_at[state] = Less(less.start, after, depth, left, is_word, code)
+        made = self.automaton.less_at[state] = Less(less.start, after, depth, left, is_word)
         tables = self.automaton.tables
         tables.state_nullable.array[state] = bool(after.memo_nullable) and not is_word
         self.automaton.clamped_states[state] = state

@@ -24,6 +24,7 @@ __all__ = ["MemoStore", "Walked", "memo_cache"]
 
 MIN_TRIE_NODES = 20_000  # below, walking is as fast as reading a file
 MIN_WALK_S = 0.002
+MIN_KEPT_NODES = 8_000  # of a subtree; in a smaller one no walk takes so long
 MAX_IN_MEMORY = 32
 
 Numbers = npt.NDArray[np.integer[Any]]

@@ -2,12 +2,13 @@
 
 What a grammar's states do is the same for all vocabularies. They are built once, in an automaton of their own; the
 automaton of a vocabulary that meets the grammar takes them over in one go, under codes of its own, and builds what is
-left (objects, large counts, names less keywords) when a text comes there, as it does any other state.
+left (objects, large counts) when a text comes there, as it does any other state.
 """
 
 from __future__ import annotations
 
 import itertools
+import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,10 +19,14 @@ from .automaton import Automaton
 from .choices import WIDE_BYTES
 from .counted import Count
 from .counting import clamp_counts
+from .errors import DominoError
+from .exclusions import Exclusion
 from .expressions import K_ANCHOR, K_BOTH, K_KEYS, K_LAZY, K_UNIQUE, Expr
+from .less_words import Less, less_of
 from .tables import Tables
 
 MAX_BUILT = 512  # states, the nearest to the beginning first
+MAX_BUILDING_S = 0.1  # of processor time
 MAX_NUMBERS = 1 << 15  # that rows can hold
 LONGEST = 16  # bytes of a token; what counts beyond it do depends on the vocabulary
 APART = (K_KEYS, K_UNIQUE, K_ANCHOR)  # have codes and tables of their own
@@ -34,16 +39,22 @@ class Prebuilt:
     """States by number. What they lead to is a number too: of a state, beyond these of a literal, then of a list of
     alternatives; -1: nothing.
 
-    exprs: of each state, None where it has only a count; is_own: whether it is the state of its expression, or one
-    behind it; counts: where there is one. kind, nullable, flags, reach, own, live: as in the tables.
-    place: the row, the place in `lists`, or the number of the state that it stands for.
+    longest: a vocabulary whose longest token is shorter cannot take them over, as it clamps counts.
+    exprs: of each state, None where it has none; is_own: whether it is the state of its expression, or one behind it;
+    counts, less: where it is one of a count, or inside a name less keywords, which begins at state `begins`.
+    kind, nullable, flags, reach, own, live: as in the tables. plain: the number of the plain name, or -1.
+    place: the row, the place in `lists`, or the number of the state that it stands for; words: the place in `lists`
+    where the beginnings of keywords stand, or -1.
     rows: int16[n_rows, 256]. lists: lists of alternatives and frames, with numbers where `is_number`; starts: where
     those begin that rows lead to.
     """
 
+    longest: int
     exprs: tuple[Expr | None, ...]
     is_own: tuple[bool, ...]
     counts: tuple[Count | None, ...]
+    less: tuple[Less | None, ...]
+    begins: dict[Less, int]
     literals: tuple[bytes, ...]
     kind: npt.NDArray[np.uint8]
     nullable: npt.NDArray[np.uint8]
@@ -52,6 +63,8 @@ class Prebuilt:
     own: npt.NDArray[np.uint64]
     live: npt.NDArray[np.uint64]
     place: Int32Array
+    plain: Int32Array
+    words: Int32Array
     rows: npt.NDArray[np.int16]
     lists: Int32Array
     is_number: npt.NDArray[np.bool_]
@@ -60,25 +73,30 @@ class Prebuilt:
     def enter(self, automaton: Automaton) -> None:
         """Enter the states into an automaton whose tables nobody reads meanwhile. Those that it has already stay as
         they are, and are built where they were not."""
-        if automaton.wide_bytes == WIDE_BYTES and automaton.longest_token >= LONGEST:
+        if automaton.wide_bytes == WIDE_BYTES and automaton.longest_token >= self.longest:
             _enter(automaton, self)
 
 
 class _Sketch(Automaton):
-    """An automaton of no vocabulary: what depends on one is not built."""
+    """An automaton of no vocabulary: what depends on one is not built, and what else is needed next has its turn."""
 
     eager_states = 1
+    is_building = False
 
     def build(self, state: int) -> None:
         expr = self.exprs[state]
-        if state in self.count_at if expr is None else _is_buildable(expr):
+        if not self.is_building and (state in self.count_at if expr is None else _is_buildable(expr)):
+            self.is_building = True
             super().build(state)
+            self.is_building = False
 
 
 def _is_buildable(expr: Expr) -> bool:
     if expr.has_call:
         return expr.kind not in APART
-    return expr.kind not in (K_LAZY, K_BOTH) and clamp_counts(expr, LONGEST) is expr
+    if expr.kind == K_BOTH:
+        return less_of(expr) is not None
+    return expr.kind != K_LAZY and clamp_counts(expr, LONGEST) is expr
 
 
 def prebuild(expr: Expr) -> Prebuilt | None:
@@ -86,11 +104,15 @@ def prebuild(expr: Expr) -> Prebuilt | None:
     sketch = _Sketch(Tables(1), LONGEST)
     kinds = sketch.tables.state_kind
     sketch.code_of(expr)
+    stops_at = time.thread_time() + MAX_BUILDING_S
     for state in itertools.count(k.BELOW_STATE + 1):
-        if state >= kinds.n or sketch.n_built >= MAX_BUILT:
+        if state >= kinds.n or sketch.n_built >= MAX_BUILT or time.thread_time() > stops_at:
             break
         if kinds.array[state] == k.UNBUILT:
-            sketch.build(state)
+            try:
+                sketch.build(state)
+            except DominoError:  # whoever comes there is told
+                sketch.is_building = False
     return _Record(sketch).prebuilt()
 
 
@@ -133,6 +155,41 @@ class _Record:
             place[state] = take[int(kind[state])](int(place[state]))
         return place
 
+    def _words(self) -> Int32Array:
+        """Copy what states of names less keywords list of keywords: how many, and pairs of a byte and a code."""
+        found, source = np.full(self._n, -1, np.int32), self._tables.seqs.array
+        words = self._tables.state_words.array[: self._n]
+        for state in np.flatnonzero(words).tolist():
+            at = int(words[state]) - 1
+            n_pairs = int(source[at])
+            found[state] = len(self._lists)
+            self._lists.append(n_pairs)
+            self._is_number.append(False)
+            for byte, code in source[at + 1 : at + 1 + 2 * n_pairs].reshape(-1, 2).tolist():
+                self._lists += [byte, self._number(code)]
+                self._is_number += [False, True]
+        return found
+
+    def _longest(self, kind: npt.NDArray[np.uint8]) -> int:
+        """The least length of tokens for which no count of a state that is built is clamped."""
+        found = 0
+        for state in np.flatnonzero(kind != k.UNBUILT).tolist():
+            expr, count = self._sketch.exprs[state], self._sketch.count_at.get(state)
+            while expr is not None and not expr.has_call and clamp_counts(expr, found) is not expr:
+                found += 1
+            while count is not None and count.clamped(found) is not count:
+                found += 1
+        return found
+
+    def _begins(self) -> dict[Less, int]:
+        """Of the states inside names less keywords, the number of the one where the name begins."""
+        less_at, starts = self._sketch.less_at, dict[Exclusion, int]()
+        for state, expr in enumerate(self._sketch.exprs) if less_at else ():
+            less = None if expr is None else less_of(expr)
+            if less is not None:
+                starts.setdefault(less.start, state)
+        return {less: starts[less.start] for less in less_at.values()}
+
     def _expr(self, state: int) -> Expr | None:
         sketch = self._sketch
         if state in sketch.objects.at_state:
@@ -142,7 +199,8 @@ class _Record:
     def prebuilt(self) -> Prebuilt | None:
         sketch, tables, n = self._sketch, self._tables, self._n
         kind = tables.state_kind.array[:n].copy()
-        place = self._places(kind)
+        place, words = self._places(kind), self._words()
+        heads = tables.state_head.array[:n]
         rows = tables.rows.array[: 256 * tables.rows.n].reshape(-1, 256)
         targets = np.unique(rows)
         numbers = {target: self._number(target) for target in targets[targets >= k.DEAD].tolist()}
@@ -154,9 +212,12 @@ class _Record:
         exprs = [self._expr(state) for state in range(n)]
         own = [expr is None or expr.kind == K_KEYS or sketch.ids.get(expr) == i for i, expr in enumerate(exprs)]
         return Prebuilt(
+            longest=self._longest(kind),
             exprs=tuple(exprs),
             is_own=tuple(own),
             counts=tuple(sketch.count_at.get(state) for state in range(n)),
+            less=tuple(sketch.less_at.get(state) for state in range(n)),
+            begins=self._begins(),
             literals=tuple(texts[code] for code in self._literals),
             kind=kind,
             nullable=tables.state_nullable.array[:n].copy(),
@@ -165,6 +226,8 @@ class _Record:
             own=tables.state_self.array[: 4 * n].reshape(-1, 4).copy(),
             live=tables.state_live.array[: 4 * n].reshape(-1, 4).copy(),
             place=place,
+            plain=np.where(heads <= k.PLAIN_BASE, k.PLAIN_BASE - heads, -1).astype(np.int32),
+            words=words,
             rows=np.array([numbers[target] for target in targets.tolist()], np.int16)[np.searchsorted(targets, rows)],
             lists=np.array(self._lists, np.int32),
             is_number=np.array(self._is_number, np.bool_),
@@ -198,36 +261,48 @@ def _enter(automaton: Automaton, prebuilt: Prebuilt) -> None:
     tables.state_reach.array[states] = prebuilt.reach[is_missing]
     tables.state_self.array.reshape(-1, 4)[states] = prebuilt.own[is_missing]
     tables.state_live.array.reshape(-1, 4)[states] = prebuilt.live[is_missing]
+    words, plain = prebuilt.words[is_missing], prebuilt.plain[is_missing]
+    tables.state_words.array[states] = np.where(words < 0, 0, words + first_list + 1)
+    tables.state_head.array[states[plain >= 0]] = k.PLAIN_BASE - known[plain[plain >= 0]]
     tables.state_kind.array[states] = kind  # the last: now they are built
     automaton.n_built += len(states)
 
 
 def _codes(automaton: Automaton, prebuilt: Prebuilt) -> npt.NDArray[np.int64]:
     """The codes of all states; those that are new are reserved."""
-    ids, counted, codes = automaton.ids, automaton.counted, list[int]()
+    ids, counted, codes, kinds = automaton.ids, automaton.counted, list[int](), automaton.tables.state_kind.array
     new: list[int] = []
-    for number, (expr, is_own, count) in enumerate(zip(prebuilt.exprs, prebuilt.is_own, prebuilt.counts, strict=True)):
+    for number, (expr, is_own, count, less) in enumerate(
+        zip(prebuilt.exprs, prebuilt.is_own, prebuilt.counts, prebuilt.less, strict=True)
+    ):
+        code: int | None = None
         if number <= k.BELOW_STATE:
-            code: int | None = number
+            code = number
         elif expr is not None and expr.kind in APART:
             code = automaton.code_of(expr)
-        else:
-            code = None if expr is None or not is_own else ids.get(expr)
-            if code is None and count is not None:
-                code = counted.get(count)
+        elif expr is not None and is_own:
+            code = ids.get(expr)
+        elif less is not None:
+            begin = prebuilt.exprs[prebuilt.begins[less]]
+            if begin in ids and kinds[ids[begin]] != k.UNBUILT:
+                code = k.EPSILON_STATE  # the whole name is known, under other codes: nothing leads here
+        if code is None and count is not None:
+            code = counted.get(count)
         if code is None:
             new.append(number)
-        codes.append(-1 if code is None else code)
+        codes.append(k.EPSILON_STATE if code is None else code)
     first = automaton.reserve_states(len(new))
     automaton.tables.state_nullable.array[first : first + len(new)] = prebuilt.nullable[new]
     for code, number in enumerate(new, first):
-        expr, count = prebuilt.exprs[number], prebuilt.counts[number]
+        expr, count, less = prebuilt.exprs[number], prebuilt.counts[number], prebuilt.less[number]
         codes[number] = code
         automaton.exprs[code] = expr
         if expr is None or not expr.counts or prebuilt.kind[number] != k.UNBUILT:
             automaton.clamped_states[code] = code
         if count is not None:
             counted[count], automaton.count_at[code] = code, count
+        elif less is not None:
+            automaton.less_at[code] = less
         if expr is not None and prebuilt.is_own[number]:
             ids[expr] = code
     return np.array(codes, np.int64)

@@ -97,7 +97,7 @@ def enter(engine: Engine, trie: Trie | None, later: Bytes, exits: Exits) -> int:
         return k.NO_RESIDUAL if trie is None else add_residual(engine, trie)
     root = add_residual(engine, _ROOT if trie is None else trie)
     row = add_child_table(engine.tables, root)
-    row[[byte for byte in range(256) if int(later[byte >> 6]) >> (byte & 63) & 1]] = k.LAZY_CHILD
+    row[np.unpackbits(later.view(np.uint8), bitorder="little").view(np.bool_)] = k.LAZY_CHILD
     engine.tables.trie_height.array[root] = k.LAZY_HEIGHT
     engine.shared_walks.exits[root] = exits
     return root

@@ -36,7 +36,8 @@ def derive_rules(expr: Expr) -> None:
             work.append(node.data.body)
     if seen:
         _derive_frames(expr)
-        expr.memo_states = prebuild(expr)
+        body = known_body(expr)
+        body.memo_states = prebuild(body)
 
 
 def _derive_frames(expr: Expr) -> None:

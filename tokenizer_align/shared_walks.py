@@ -15,7 +15,7 @@ from .counted import Count, shape_of
 from .exclusions import Exclusion, exclusion_of, find_words
 from .expressions import Expr
 from .frame_walks import FrameExits, kept_walk, less, run_walk
-from .memo_store import Walked
+from .memo_store import MIN_KEPT_NODES, Walked
 from .profiles import Numbers, Profile
 from .residuals import NO_BYTES, NO_EDGES, Exits, ListedExits, set_large_apart
 
@@ -75,14 +75,14 @@ def _without_words(engine: Engine, node: int, exclusion: Exclusion) -> Shared | 
     walked = frames[node, whole]
     if walked is None or walked.pushes:
         return None
-    ends = sorted(set(find_words(engine, node, exclusion, range(len(exclusion.words))).tolist()))
+    ends = np.unique(find_words(engine, node, exclusion, range(len(exclusion.words))))
     with engine.lock:  # growing the trie in another thread moves its arrays
         base, starts, ids = walked.base, tables.trie_token_start.array, tables.trie_token_ids.array
         if exclusion.ends_frame:
             base = base.copy()
-            for end in ends:
+            for end in ends.tolist():
                 k.clear_ids(ids[starts[end] : starts[end + 1]], base)
-        go_on = tuple(end for end in ends if tables.trie_end.array[end] > end + 1)
+        go_on = tuple(ends[tables.trie_end.array[ends] > ends + 1].tolist())
     exits = FrameExits(node, whole, go_on)
     return Shared(Walked(base, less(engine, walked.edges, go_on, walked.later), walked.later), exits)
 
@@ -93,7 +93,8 @@ def _profile(engine: Engine, node: int, count: Count) -> Profile | None:
     if key in profiles:
         return profiles[key]
     endless = Count(count.item, count.tail, 0, None).expr
-    name = engine.memo_store.key(endless, node) if node < engine.n_vocabulary_nodes else None
+    is_kept = node < engine.n_vocabulary_nodes and int(engine.tables.trie_end.array[node]) - node >= MIN_KEPT_NODES
+    name = engine.memo_store.key(endless, node) if is_kept else None
     name = None if name is None else hashlib.sha256(f"{name} counted".encode()).hexdigest()
     kept = None if name is None else engine.memo_store.load_beside(name, ("counts", "exits"))
     if kept is not None:

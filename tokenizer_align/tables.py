@@ -21,6 +21,7 @@ PREPARED_FRAMES = 3  # of a stack, which are built before a walk begins: in one 
 SHAPE_LIMIT = 1_500  # nodes that a state may visit in the trie by shape; beyond, it has a memo
 HEAD_VISITS = 12  # nodes; what a head reads by itself is kept where its walk visits more
 TOUCHED_BYTES = 1 << 19  # of each array that states write to
+TOUCHED_ROWS = 1280  # a grammar with names less keywords has a thousand
 LARGE = 1 << 16  # entries; up to here arrays double
 
 
@@ -149,8 +150,9 @@ class Tables:
 
     def _touch(self) -> None:
         """Write to what the first states will take: a page that is new costs a step of a text some µs, at times 200."""
-        for pool in (*self._state_pools, self.rows, self.seqs, self.lits):
+        for pool in (*self._state_pools, self.seqs, self.lits):
             pool.array[: TOUCHED_BYTES // pool.array.itemsize].fill(0)
+        self.rows.array[: 256 * TOUCHED_ROWS].fill(0)
         for array in (self.cell_state, self.cell_parent, self.head_code, self.head_stack, self.work):
             array.fill(0)
 
