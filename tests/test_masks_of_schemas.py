@@ -115,6 +115,7 @@ def test_masks_are_those_of_the_twin_cold_warm_dropped_and_reloaded(
 ) -> None:
     monkeypatch.setattr(memo_store, "MIN_TRIE_NODES", 0)
     monkeypatch.setattr(memo_store, "MIN_WALK_S", 0.0)
+    monkeypatch.setattr(memo_store, "MIN_KEPT_NODES", 0)
     schema, text = SCHEMAS[which]
     expression = domino.json_schema(schema).expression
     cache = ArrayCache("memos", 1, tmp_path)

@@ -27,6 +27,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ArrayCache:
     """A directory of its own, for which no memo is too small."""
     monkeypatch.setattr(memo_store, "MIN_TRIE_NODES", 0)
     monkeypatch.setattr(memo_store, "MIN_WALK_S", 0.0)
+    monkeypatch.setattr(memo_store, "MIN_KEPT_NODES", 0)
     return ArrayCache("memos", 1, tmp_path)
 
 
@@ -113,7 +114,7 @@ def test_writers_at_the_same_time_leave_whole_files(cache: ArrayCache) -> None:
 def test_other_vocabularies_and_versions_do_not_share_entries(cache: ArrayCache, tmp_path: Path) -> None:
     check_all(engine_with(cache))
     store = memo_store.MemoStore("another vocabulary", 10**6, cache)
-    key = store.key(ex.star(ex.byte_set(b"abc[]{},:")), 0)
+    key = store.key(ex.star(ex.byte_set(b"abc[]{},:")), 0, 10**6)
     assert key is not None
     assert store.load(key) is None
     newer = engine_with(ArrayCache("memos", 2, tmp_path))

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import kernels as k
-from .memo_store import MIN_KEPT_NODES, Walked
+from .memo_store import Walked
 from .residuals import NO_EDGES, Bytes, Edges, children_of, set_large_apart
 
 if TYPE_CHECKING:
@@ -43,9 +43,9 @@ def less(engine: Engine, edges: Edges, nodes: tuple[int, ...], later: Bytes) -> 
 
 def kept_walk(engine: Engine, node: int, state: int) -> Walked | None:
     """What a state does below a trie node, from disk where it took long; None where its pushes are too many."""
-    key, size = None, int(engine.tables.trie_end.array[node]) - node
-    if node < engine.n_vocabulary_nodes and size >= MIN_KEPT_NODES:
-        key = engine.memo_store.key(engine.automaton.expr_of(state), node)
+    key, n_nodes = None, int(engine.tables.trie_end.array[node]) - node
+    if node < engine.n_vocabulary_nodes:
+        key = engine.memo_store.key(engine.automaton.expr_of(state), node, n_nodes)
     walked = None if key is None else engine.memo_store.load(key)
     if walked is None:
         started = time.thread_time()

@@ -59,9 +59,10 @@ class MemoStore:
         self._recent: OrderedDict[str, Walked] = OrderedDict()
         self.n_hits = self.n_disk_hits = self.n_writes = 0
 
-    def key(self, expr: Expr | None, node: int) -> str | None:
-        """The address of a state's memo below a node of the vocabulary's trie; None where it is not kept."""
-        if self._cache is None or expr is None or not expr.plain:
+    def key(self, expr: Expr | None, node: int, n_nodes: int) -> str | None:
+        """The address of a state's memo below a node of the vocabulary's trie, which so many nodes follow; None where
+        it is not kept."""
+        if self._cache is None or expr is None or not expr.plain or n_nodes < MIN_KEPT_NODES:
             return None
         name = fingerprint(expr)
         return None if name is None else hashlib.sha256(f"{self._vocabulary} {node} ".encode() + name).hexdigest()

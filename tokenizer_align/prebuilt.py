@@ -20,7 +20,6 @@ from .choices import WIDE_BYTES
 from .counted import Count
 from .counting import clamp_counts
 from .errors import DominoError
-from .exclusions import Exclusion
 from .expressions import K_ANCHOR, K_BOTH, K_KEYS, K_LAZY, K_UNIQUE, Expr
 from .less_words import Less, less_of
 from .tables import Tables
@@ -81,14 +80,20 @@ class _Sketch(Automaton):
     """An automaton of no vocabulary: what depends on one is not built, and what else is needed next has its turn."""
 
     eager_states = 1
-    is_building = False
+
+    def __init__(self) -> None:
+        self.is_building = False
+        self.begins: dict[int, int] = {}  # of states inside names less keywords, the one where the name begins
+        super().__init__(Tables(1), LONGEST)
 
     def build(self, state: int) -> None:
         expr = self.exprs[state]
         if not self.is_building and (state in self.count_at if expr is None else _is_buildable(expr)):
-            self.is_building = True
+            self.is_building, n_less = True, len(self.less_at)
             super().build(state)
             self.is_building = False
+            for new in itertools.islice(self.less_at, n_less, None):
+                self.begins[new] = self.begins.get(state, state)
 
 
 def _is_buildable(expr: Expr) -> bool:
@@ -101,7 +106,7 @@ def _is_buildable(expr: Expr) -> bool:
 
 def prebuild(expr: Expr) -> Prebuilt | None:
     """The states that an expression comes to, as far as no vocabulary is needed; None where they are too many."""
-    sketch = _Sketch(Tables(1), LONGEST)
+    sketch = _Sketch()
     kinds = sketch.tables.state_kind
     sketch.code_of(expr)
     stops_at = time.thread_time() + MAX_BUILDING_S
@@ -181,15 +186,6 @@ class _Record:
                 found += 1
         return found
 
-    def _begins(self) -> dict[Less, int]:
-        """Of the states inside names less keywords, the number of the one where the name begins."""
-        less_at, starts = self._sketch.less_at, dict[Exclusion, int]()
-        for state, expr in enumerate(self._sketch.exprs) if less_at else ():
-            less = None if expr is None else less_of(expr)
-            if less is not None:
-                starts.setdefault(less.start, state)
-        return {less: starts[less.start] for less in less_at.values()}
-
     def _expr(self, state: int) -> Expr | None:
         sketch = self._sketch
         if state in sketch.objects.at_state:
@@ -217,7 +213,7 @@ class _Record:
             is_own=tuple(own),
             counts=tuple(sketch.count_at.get(state) for state in range(n)),
             less=tuple(sketch.less_at.get(state) for state in range(n)),
-            begins=self._begins(),
+            begins={less: sketch.begins[state] for state, less in sketch.less_at.items()},
             literals=tuple(texts[code] for code in self._literals),
             kind=kind,
             nullable=tables.state_nullable.array[:n].copy(),

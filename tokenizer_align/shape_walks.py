@@ -37,11 +37,11 @@ class ShapeWalks:
         size = int(engine.tables.trie_end.array[node]) - node
         has_paid_reading = before + n_visits > FIXED_VISITS and shaped not in self._looked_up
         has_paid_walking = before + n_visits > FIXED_VISITS + size // NODES_A_VISIT
-        if has_paid_walking or (has_paid_reading and self._is_kept(engine, node, state)):
+        if has_paid_walking or (has_paid_reading and self._is_kept(engine, node, state, size)):
             self._visits[shaped] = -1
             engine.make([k.MEMO_REQUEST | shaped])
 
-    def _is_kept(self, engine: Engine, node: int, state: int) -> bool:
+    def _is_kept(self, engine: Engine, node: int, state: int, size: int) -> bool:
         self._looked_up.add(node << 30 | state)
-        key = engine.memo_store.key(engine.automaton.exprs[state], node)
+        key = engine.memo_store.key(engine.automaton.exprs[state], node, size)
         return key is not None and engine.memo_store.holds(key)

@@ -15,7 +15,7 @@ from .counted import Count, shape_of
 from .exclusions import Exclusion, exclusion_of, find_words
 from .expressions import Expr
 from .frame_walks import FrameExits, kept_walk, less, run_walk
-from .memo_store import MIN_KEPT_NODES, Walked
+from .memo_store import Walked
 from .profiles import Numbers, Profile
 from .residuals import NO_BYTES, NO_EDGES, Exits, ListedExits, set_large_apart
 
@@ -93,8 +93,8 @@ def _profile(engine: Engine, node: int, count: Count) -> Profile | None:
     if key in profiles:
         return profiles[key]
     endless = Count(count.item, count.tail, 0, None).expr
-    is_kept = node < engine.n_vocabulary_nodes and int(engine.tables.trie_end.array[node]) - node >= MIN_KEPT_NODES
-    name = engine.memo_store.key(endless, node) if is_kept else None
+    n_nodes = int(engine.tables.trie_end.array[node]) - node
+    name = engine.memo_store.key(endless, node, n_nodes) if node < engine.n_vocabulary_nodes else None
     name = None if name is None else hashlib.sha256(f"{name} counted".encode()).hexdigest()
     kept = None if name is None else engine.memo_store.load_beside(name, ("counts", "exits"))
     if kept is not None:
