@@ -14,7 +14,7 @@ import pytest
 from tests.test_fill import EXPRESSIONS, TEXTS, mask_alone, read
 from tests.test_threads import VOCABULARY
 from tokenizer_align import expressions as ex
-from tokenizer_align import memo_store
+from tokenizer_align import left_out, memo_store
 from tokenizer_align.cache import ArrayCache
 from tokenizer_align.compiled import Compiled
 from tokenizer_align.engine import Engine
@@ -162,3 +162,31 @@ def test_names_do_not_depend_on_the_process_or_on_what_was_built_before() -> Non
         )
         names.add(done.stdout)
     assert len(names) == 1
+
+
+def patterned() -> ex.Expr:
+    """A string without a colon: what intersections do hangs on searches."""
+    return ex.seq(ex.lit(b'"'), ex.both(ex.star(ANY_CHAR), ex.neg(ex.seq(ex.ALL, ex.lit(b":"), ex.ALL))), ex.lit(b'"'))
+
+
+def masks_of(expr: ex.Expr, engine: Engine) -> list[bytes]:
+    matcher, found = Compiled(expr, VOCABULARY, engine=engine).matcher(), list[bytes]()
+    for byte in b'"ab{"':
+        found.append(matcher.mask().tobytes())
+        matcher.advance(VOCABULARY.token_bytes.index(bytes([byte])))
+    return found
+
+
+def test_intersections_are_kept_where_every_search_was_short(
+    cache: ArrayCache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(left_out, "_SLOW", [])
+    monkeypatch.setattr(left_out, "LEFT_OUT", {})  # of other tests
+    first, second = engine_with(cache), engine_with(cache)
+    expected = masks_of(patterned(), engine_with(None))
+    assert masks_of(patterned(), first) == expected and first.memo_store.n_writes > 0
+    assert masks_of(patterned(), second) == expected and second.memo_store.n_disk_hits == first.memo_store.n_writes
+    left_out.note_search(2 * left_out.SLOW_SEARCH_S)
+    third = engine_with(cache)
+    assert masks_of(patterned(), third) == expected
+    assert third.memo_store.n_disk_hits == third.memo_store.n_writes == 0

@@ -45,7 +45,7 @@ from .expressions import (
     seq,
     words_slice,
 )
-from .left_out import LEFT_OUT, leave_out
+from .left_out import LEFT_OUT, leave_out, note_search
 from .left_recursion import callees_first
 from .lengths import is_surely_empty, lengths
 
@@ -196,7 +196,7 @@ def is_live(node: Expr) -> bool:
     if node.plain:
         return node is not EMPTY
     if node.memo_live is None:
-        _search(node)
+        _timed_search(node)
     return bool(node.memo_live)
 
 
@@ -211,7 +211,7 @@ def is_known_live(node: Expr) -> bool:
     if node in LEFT_OUT:
         return False
     try:
-        _search(node, undecided=LEFT_OUT)
+        _timed_search(node, undecided=LEFT_OUT)
     except TooComplex as error:
         leave_out(node, str(error))
     return bool(node.memo_live)
@@ -220,6 +220,12 @@ def is_known_live(node: Expr) -> bool:
 def _is_seen_live(node: Expr) -> bool:
     """Whether a node is known to hold a string, without looking further."""
     return bool(node.memo_nullable or node.memo_live or (node.plain and node is not EMPTY))
+
+
+def _timed_search(start: Expr, undecided: Container[Expr] = ()) -> None:
+    began = time.thread_time()
+    _search(start, undecided)
+    note_search(time.thread_time() - began)
 
 
 def _search(start: Expr, undecided: Container[Expr] = ()) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import kernels as k
+from .left_out import is_all_decided
 from .memo_store import Walked
 from .residuals import NO_EDGES, Bytes, Edges, children_of, set_large_apart
 
@@ -43,9 +44,10 @@ def less(engine: Engine, edges: Edges, nodes: tuple[int, ...], later: Bytes) -> 
 
 def kept_walk(engine: Engine, node: int, state: int) -> Walked | None:
     """What a state does below a trie node, from disk where it took long; None where its pushes are too many."""
-    key, n_nodes = None, int(engine.tables.trie_end.array[node]) - node
+    key = None
     if node < engine.n_vocabulary_nodes:
-        key = engine.memo_store.key(engine.automaton.expr_of(state), node, n_nodes)
+        expr, n_nodes = engine.automaton.expr_of(state), int(engine.tables.trie_end.array[node]) - node
+        key = engine.memo_store.key(expr, node, n_nodes)
     walked = None if key is None else engine.memo_store.load(key)
     if walked is None:
         started = time.thread_time()
@@ -58,7 +60,8 @@ def kept_walk(engine: Engine, node: int, state: int) -> Walked | None:
             return None
         edges, later = set_large_apart(engine, walked.edges, later)
         walked = Walked(walked.base, edges, later, walked.pushes)
-        if key is not None and not walked.pushes:  # targets have no meaning in another process
+        is_sure = key is not None and (expr.plain or is_all_decided())
+        if key is not None and is_sure and not walked.pushes:  # targets have no meaning in another process
             engine.memo_store.store(key, walked, time.thread_time() - started)
     return walked
 

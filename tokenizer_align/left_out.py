@@ -1,9 +1,8 @@
 """What had to be left out of a language because it was too hard to decide while a text was read.
 
 A part of an intersection or complement, or an item that may be like one that came, is left out where its search is over
-the budget: what is legal stays legal to
-the end, but some legal texts are lost. That is never silent: a warning in the log, and a note in the report of every
-text along which it happened.
+the budget: what is legal stays legal to the end, but some legal texts are lost. That is never silent: a warning in the
+log, and a note in the report of every text along which it happened.
 """
 
 from __future__ import annotations
@@ -23,8 +22,10 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 MAX_BESIDE = 1_000  # places that are remembered
+SLOW_SEARCH_S = 0.1  # processor time of a search that a machine twenty times slower might give up
 LEFT_OUT: WeakKeyDictionary[Expr, str] = WeakKeyDictionary()  # node -> why it could not be decided
 _LEFT_OUT_BESIDE: set[tuple[frozenset[Value], Partial | None]] = set()  # (values that came, what was read of the next)
+_SLOW: list[float] = []  # searches that took so long
 BESIDE = "whether a part can differ from those that came is too hard to decide"
 
 
@@ -32,6 +33,17 @@ def leave_out(node: Expr, why: str) -> None:
     """Remember that a node counts as empty from now on, while texts are read."""
     logger.warning("a part of the language is left out: %s", why)
     LEFT_OUT[node] = why
+
+
+def note_search(seconds: float) -> None:
+    """A search for a way to the end took so much processor time."""
+    if seconds > SLOW_SEARCH_S:
+        _SLOW[:] = [seconds]
+
+
+def is_all_decided() -> bool:
+    """Whether every search of this process ended, and soon, so that any other process comes to the same answers."""
+    return not LEFT_OUT and not _SLOW
 
 
 def leave_out_beside(levels: Iterable[Level]) -> None:

@@ -1,8 +1,9 @@
 """Memos over the whole vocabulary, kept on disk: the inside of a JSON string is the same in every process.
 
 An entry is addressed by what it follows from: the vocabulary's content and the structure of the state's expression.
-Only what took long enough is written, and only for expressions without intersections and complements, whose emptiness
-is decided by a search that a slow machine may give up. The last ones stay in memory for the engine's next generation.
+Only what took long enough is written. What intersections and complements do hangs on searches that a slow machine may
+give up; so theirs are kept only by processes in which no search took long. The last ones stay in memory for the
+engine's next generation.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import numpy.typing as npt
 from .cache import ArrayCache
 from .expressions import Expr
 from .fingerprints import fingerprint
+from .left_out import is_all_decided
 
 __all__ = ["MemoStore", "Walked", "memo_cache"]
 
@@ -62,7 +64,7 @@ class MemoStore:
     def key(self, expr: Expr | None, node: int, n_nodes: int) -> str | None:
         """The address of a state's memo below a node of the vocabulary's trie, which so many nodes follow; None where
         it is not kept."""
-        if self._cache is None or expr is None or not expr.plain or n_nodes < MIN_KEPT_NODES:
+        if self._cache is None or expr is None or n_nodes < MIN_KEPT_NODES or not (expr.plain or is_all_decided()):
             return None
         name = fingerprint(expr)
         return None if name is None else hashlib.sha256(f"{self._vocabulary} {node} ".encode() + name).hexdigest()

@@ -94,7 +94,8 @@ def _profile(engine: Engine, node: int, count: Count) -> Profile | None:
         return profiles[key]
     endless = Count(count.item, count.tail, 0, None).expr
     n_nodes = int(engine.tables.trie_end.array[node]) - node
-    name = engine.memo_store.key(endless, node, n_nodes) if node < engine.n_vocabulary_nodes else None
+    is_kept = node < engine.n_vocabulary_nodes and endless.plain
+    name = engine.memo_store.key(endless, node, n_nodes) if is_kept else None
     name = None if name is None else hashlib.sha256(f"{name} counted".encode()).hexdigest()
     kept = None if name is None else engine.memo_store.load_beside(name, ("counts", "exits"))
     if kept is not None:

@@ -192,8 +192,9 @@ class ConstraintWalks:
     def _kept_walk(self, state: int) -> Ids:
         """The narrow tokens that end in a state's frame, from disk where they are kept there."""
         engine = self.engine
-        key = engine.memo_store.key(engine.automaton.exprs[state], 0, engine.n_vocabulary_nodes)
-        if key is None:
+        expr = engine.automaton.exprs[state]
+        key = engine.memo_store.key(expr, 0, engine.n_vocabulary_nodes)
+        if key is None or expr is None or not expr.plain:
             return self._walk(0, ((state, -1),))
         key = hashlib.sha256(key.encode() + b"narrow by token, exactly" + self._names_of_sets).hexdigest()
         kept = engine.memo_store.load_beside(key)
