@@ -239,6 +239,31 @@ def test_generated_arithmetic_evaluates() -> None:
             pass
 
 
+PLACES = """SELECT {}; SELECT a, -{} FROM t; SELECT {}.* FROM {}; SELECT {}.{} + {} * 2 AS {} FROM {}.{} AS {};
+    SELECT DISTINCT {} - 1 FROM t CROSS JOIN {} WHERE NOT {} = 1; SELECT sum({}) FROM t GROUP BY {}, {} HAVING {} > 1;
+    SELECT a FROM t JOIN {} ON {} = {} ORDER BY {} DESC, {} LIMIT 3; SELECT ({}) FROM (SELECT {} FROM {}) AS {};
+    SELECT a FROM t WHERE {} NOT IN ({}, 2) OR {} IN (SELECT {} FROM {}); SELECT {}/{} FROM t WHERE {} IS NOT NULL;
+    SELECT a FROM t WHERE {} LIKE 'x' AND {} BETWEEN {} AND {};
+    SELECT COUNT(DISTINCT {}) FROM t WHERE EXISTS (SELECT {});
+    SELECT CASE WHEN {} <> {} THEN {} ELSE {} END UNION SELECT coalesce({}, round({}, 2)) ORDER BY {}"""
+NAMES = """cache comment copy date datetime final first format json keep last load map names next no object percent
+    position refresh settings start text time timestamp uuid variant xml user_id"""
+
+
+@pytest.mark.parametrize("place", [" ".join(place.split()) for place in PLACES.split(";")])
+def test_words_that_are_reserved_nowhere_are_names_in_sql(place: str) -> None:
+    for name in (*NAMES.split(), "Date"):
+        assert grammars.sql.matches(place.replace("{}", name)), name
+    assert not grammars.sql.matches(place.replace("{}", "select"))
+
+
+@pytest.mark.parametrize("place", [" ".join(place.split()) for place in PLACES.split(";")])
+def test_such_names_are_read(place: str) -> None:
+    sqlglot = pytest.importorskip("sqlglot", reason="sqlglot is the reader here")
+    for name in NAMES.split():
+        assert isinstance(sqlglot.parse_one(place.replace("{}", name)), sqlglot.exp.Query), name
+
+
 def test_generated_sql_parses() -> None:
     sqlglot = pytest.importorskip("sqlglot", reason="sqlglot is the reader here")
     for text in random_texts(grammars.sql, N_SAMPLES):
