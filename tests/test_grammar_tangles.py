@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 
 import domino_py as domino
 from domino_py.constraints.base import Constraint
+from tokenizer_align import derivatives
 from tokenizer_align.compiled import Compiled, compile_expression
 from tokenizer_align.errors import TooComplex
 from tokenizer_align.expressions import byte_set, repeat
@@ -87,3 +90,61 @@ def test_counts_inside_each_other_are_one_where_none_is_left_out() -> None:
     assert repeat(repeat(item, 1, None), 0, 2) is repeat(item, 0, None)
     several = repeat(repeat(item, 2, 2), 1, 3)
     assert [n for n in range(9) if matches(several, b"a" * n)] == [2, 4, 6]
+
+
+PAIRS = {
+    "behind each other": ('A "x" | B "y"', 'A "z" | B "w"', "ax" + "x" * 39, "by"),
+    "left of it or alone": ('A "x" | B', 'B "y" | A', "a" + "x" * 40, "ay" * 3),
+    "in front of it": ('A B | "x" A', 'A B | "y" B', "x" * 40 + "a", "x" * 39 + "a"),
+}
+
+
+@pytest.mark.parametrize("leaf", ['"a"', '"a" | L "c"'], ids=["a letter", "left-recursive"])
+@pytest.mark.parametrize(("one", "other", "text", "wrong"), PAIRS.values(), ids=PAIRS.keys())
+def test_two_rules_that_both_call_both_of_the_next(one: str, other: str, text: str, wrong: str, leaf: str) -> None:
+    """Regression: each of 2^40 ways down was a stack of its own."""
+    steps = [
+        f"{name}{i} ::= {step.replace('A', f'a{i + 1}').replace('B', f'b{i + 1}')}"
+        for i in range(DEPTH)
+        for name, step in (("a", one), ("b", other))
+    ]
+    leaves = [f"a{DEPTH} ::= {leaf.replace('L', f'a{DEPTH}')}", f'b{DEPTH} ::= "b"']
+    grammar = domino.grammar("\n".join(["root ::= a0", *steps, *leaves]), syntax="gbnf")
+    assert grammar.matches(text) and not grammar.matches(wrong)
+    matcher = compiled(grammar).matcher()
+    for byte in text.encode():
+        assert matcher.accepts(byte)
+        matcher.mask()
+        matcher.advance(byte)
+    assert matcher.is_complete() and len(matcher.configuration.heads) < 100
+
+
+def test_stacks_that_are_joined_stay_the_same_language(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Against an enumeration, where more stacks follow a byte than are kept side by side."""
+    ends = ["".join(word) for n in (1, 2, 3) for word in itertools.product("xyz", repeat=n)]
+    chosen = ends[::2]
+    assert len(chosen) > derivatives.MAX_WAYS
+    rules = [f'h{i} ::= "a" tail?\ne{i} ::= "{end}" tail?' for i, end in enumerate(chosen)]
+    ways = " | ".join(f"h{i} e{i}" for i in range(len(chosen)))
+    n_joined, joined = [], derivatives._joined
+    monkeypatch.setattr(derivatives, "_joined", lambda found: n_joined.append(len(found)) or joined(found))
+    grammar = domino.grammar("\n".join([f"root ::= {ways}", *rules, 'tail ::= "(" tail? ")"']), syntax="gbnf")
+    made = compiled(grammar)
+    assert max(n_joined) > derivatives.MAX_WAYS
+    for first, last, end in itertools.product(("", "()", "(())", "()()"), ("", "()", "(())", "("), ends):
+        word, is_legal = f"a{first}{end}{last}", end in chosen and first != "()()" and last != "("
+        assert grammar.matches(word) == is_legal, word
+        matcher, read = made.matcher(), 0
+        while read < len(word) and matcher.accepts(ord(word[read])):
+            matcher.advance(ord(word[read]))
+            read += 1
+        assert (read == len(word) and matcher.is_complete()) == is_legal, word
+
+
+def test_what_takes_too_long_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a rule has too many ways after all, nobody waits for ever."""
+    monkeypatch.setattr(derivatives, "MAX_MOVES_S", -1.0)
+    made = chain('"(" N ")" | "x" N?', '"a" r0?')
+    with pytest.raises(TooComplex, match="too many ways"):
+        compiled(made).matcher().advance(ord("("))
+        made.matches("(" * DEPTH + "a" + ")" * DEPTH)

@@ -8,9 +8,11 @@ can never be completed are left out, so every frame that is reached can be compl
 
 from __future__ import annotations
 
+import threading
 import time
 from bisect import bisect_left
-from collections.abc import Container
+from collections.abc import Container, Iterator
+from contextlib import contextmanager
 from heapq import heappop, heappush
 
 from .empty_text import nullable
@@ -54,7 +56,9 @@ Moves = tuple[tuple[int, tuple[Expr, ...]], ...]
 
 MAX_SEARCH = 50_000  # nodes visited to decide whether an intersection is empty, before TooComplex
 MAX_SEARCH_S = 2.0  # the same in processor time, once
+MAX_MOVES_S = 5.0  # of processor time, for what one expression does
 MAX_FRAMES = 32  # that one byte puts onto the stack; what lies below is one frame that unfolds when it is reached
+MAX_WAYS = 8  # stacks behind one byte; where there are more, they are one
 MIN_SEARCH = 1_000  # so many were visited: a pause of the machine decides nothing
 
 
@@ -269,15 +273,41 @@ def moves(node: Expr) -> Moves:
     """(byte mask, frames) pairs, topmost frame first; no frame is EPSILON, no frames means 'finished'. Masks may
     overlap."""
     if node.memo_moves is None:
-        for rule in callees_first(node, lambda rule: rule.body.memo_moves is not None) if node.has_call else ():
-            rule.body.memo_moves = _prune(_moves(rule.body))  # kept: rules are reached in several ways
-        node.memo_moves = _prune(_moves(node))
+        with spending(MAX_MOVES_S):
+            for rule in callees_first(node, lambda rule: rule.body.memo_moves is not None) if node.has_call else ():
+                rule.body.memo_moves = _prune(_moves(rule.body))  # kept: rules are reached in several ways
+            node.memo_moves = _prune(_moves(node))
     return node.memo_moves
+
+
+@contextmanager
+def spending(seconds: float) -> Iterator[None]:
+    """Within it all moves together may take so much processor time, beyond which TooComplex is raised; of several
+    inside each other the outermost holds."""
+    if _budget.stops_at is not None:
+        yield
+        return
+    _budget.stops_at = time.thread_time() + seconds
+    try:
+        yield
+    finally:
+        _budget.stops_at = None
+
+
+class _Budget(threading.local):
+    stops_at: float | None = None
+
+
+_budget = _Budget()
 
 
 def _prune(found: list[tuple[int, tuple[Expr, ...]]]) -> Moves:
     from .productive import is_productive
 
+    if _budget.stops_at is not None and time.thread_time() > _budget.stops_at:
+        raise TooComplex(
+            "a part of the grammar can be read in too many ways (rules deep inside each other that may all be empty?)"
+        )
     merged: dict[tuple[Expr, ...], int] = {}
     for mask, frames in found:
         merged[frames] = merged.get(frames, 0) | mask
@@ -288,7 +318,35 @@ def _prune(found: list[tuple[int, tuple[Expr, ...]]]) -> Moves:
                 break
         else:
             kept.append((mask, frames if len(frames) <= MAX_FRAMES else _folded(frames)))
-    return tuple(kept)
+    return tuple(kept if len(kept) <= MAX_WAYS else _joined(kept))
+
+
+def _joined(found: list[tuple[int, tuple[Expr, ...]]]) -> list[tuple[int, tuple[Expr, ...]]]:
+    """The same moves, where more than MAX_WAYS stacks behind one byte are one frame that unfolds when it is reached.
+
+    Rules that call each other in two ways a level, forty levels deep, would have 2^40 stacks of what follows.
+    """
+    parts: list[tuple[int, tuple[tuple[Expr, ...], ...]]] = [(ALL_BYTES, ())]
+    apart: list[tuple[int, tuple[Expr, ...]]] = []
+    for mask, frames in found:
+        if any(one.kind in (K_KEYS, K_UNIQUE, K_ANCHOR) for one in frames):
+            apart.append((mask, frames))  # objects begin side by side, without derivatives
+        else:
+            parts = [
+                (piece, several)
+                for other, before in parts
+                for piece, several in ((other & mask, (*before, frames)), (other & ~mask, before))
+                if piece
+            ]
+    if all(len(several) <= MAX_WAYS for _, several in parts):
+        return found
+    merged: dict[tuple[Expr, ...], int] = {}
+    for mask, several in parts:
+        if len(several) > MAX_WAYS:
+            several = ((frame(alt(*(seq(*map(frame, frames)) for frames in several))),),)
+        for frames in several:
+            merged[frames] = merged.get(frames, 0) | mask
+    return apart + [(mask, frames) for frames, mask in merged.items()]
 
 
 def _folded(frames: tuple[Expr, ...]) -> tuple[Expr, ...]:
@@ -304,12 +362,12 @@ def _moves(node: Expr) -> list[tuple[int, tuple[Expr, ...]]]:
     kind = node.kind
     if kind == K_CALL:
         return list(moves(node.data.body))
-    if kind == K_ALT:
-        return [move for arg in node.args for move in _moves(arg)]
-    if kind == K_SEQ:
-        return _seq_moves(node.args[0], node.args[1])
-    if kind == K_REPEAT:
-        return _seq_moves(node.args[0], one_less(node), once=True)
+    if kind in (K_ALT, K_SEQ, K_REPEAT):
+        found = _composed_moves(node)
+        if len(found) > MAX_WAYS:  # kept, and joined: a part may stand in several places, each inside another
+            node.memo_moves = _prune(found)
+            found = list(node.memo_moves)
+        return found
     if kind == K_KEYS:
         from .members import key_moves
 
@@ -319,6 +377,14 @@ def _moves(node: Expr) -> list[tuple[int, tuple[Expr, ...]]]:
 
         return tracked_moves(node)
     raise ConstraintError(f"{node!r} holds a call inside an intersection or complement")
+
+
+def _composed_moves(node: Expr) -> list[tuple[int, tuple[Expr, ...]]]:
+    if node.kind == K_ALT:
+        return [move for arg in node.args for move in _moves(arg)]
+    if node.kind == K_SEQ:
+        return _seq_moves(node.args[0], node.args[1])
+    return _seq_moves(node.args[0], one_less(node), once=True)
 
 
 def _is_long(node: Expr) -> bool:

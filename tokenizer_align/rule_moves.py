@@ -5,16 +5,20 @@ It is the same for all vocabularies, and first masks need most of it: a state is
 
 from __future__ import annotations
 
+import time
 from collections import deque
+from contextlib import suppress
 
 from .choices import WIDE_BYTES, called, is_joined, known_body, plan_of, split_frames
-from .derivatives import heads, moves
+from .derivatives import heads, moves, spending
+from .errors import TooComplex
 from .expressions import K_ALT, K_BOTH, K_CALL, K_REPEAT, K_SEQ, Expr
 from .left_recursion import check_left_recursion
 from .nodes import Rule
 from .prebuilt import prebuild
 
 MAX_RULES, MAX_FRAMES = 300, 3_000  # beyond, texts come to few of them
+MAX_DERIVING_S = 0.5  # of processor time
 
 
 def derive_rules(expr: Expr) -> None:
@@ -23,6 +27,18 @@ def derive_rules(expr: Expr) -> None:
 
     Raises ConstraintError where a rule comes to itself before anything was read.
     """
+    rules = _check_rules(expr)
+    if rules:
+        with suppress(TooComplex), spending(MAX_DERIVING_S):  # what is left is derived when a text comes there
+            for rule in rules:
+                moves(rule.body)
+            _derive_frames(expr)
+            body = known_body(expr)
+            body.memo_states = prebuild(body)
+
+
+def _check_rules(expr: Expr) -> list[Rule]:
+    """The rules that can be reached, the nearest first."""
     seen: dict[Rule, None] = {}
     work = deque([expr])
     while work:
@@ -32,18 +48,14 @@ def derive_rules(expr: Expr) -> None:
         elif node.kind == K_CALL and node.data not in seen and len(seen) < MAX_RULES:
             seen[node.data] = None
             check_left_recursion(node)
-            moves(node.data.body)
             work.append(node.data.body)
-    if seen:
-        _derive_frames(expr)
-        body = known_body(expr)
-        body.memo_states = prebuild(body)
+    return list(seen)
 
 
 def _derive_frames(expr: Expr) -> None:
     """Derive what the states do that texts come to, the nearest first."""
-    seen, work = {expr: None}, deque([expr])
-    while work:
+    seen, work, stops_at = {expr: None}, deque([expr]), time.thread_time() + MAX_DERIVING_S / 2
+    while work and time.thread_time() < stops_at:
         for frame in _following(known_body(work.popleft())):
             if frame not in seen and len(seen) < MAX_FRAMES:
                 seen[frame] = None
