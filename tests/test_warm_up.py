@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -84,6 +85,28 @@ test_nor_do_rows_that_are_kept_and_memos_that_are_entered_anew.__globals__["warm
 test_a_real_constraint_compiles_no_kernel_that_warming_up_left_out()
 test_nor_do_rows_that_are_kept_and_memos_that_are_entered_anew()
 """
+    root = Path(__file__).resolve().parent.parent
+    subprocess.run([sys.executable, "-c", source], check=True, cwd=root, env={**os.environ, "PYTHONPATH": str(root)})
+
+
+def kernels_called() -> set[str]:
+    """The kernels of `kernels.py` that Python calls or hands on."""
+    root = Path(kernels.__file__).parent
+    text = "\n".join(path.read_text() for path in root.rglob("*.py") if path.name != "kernels.py")
+    names = set(re.findall(r"\bk\.([a-z]\w*)", text))
+    return {name for name in names if isinstance(getattr(kernels, name, None), Dispatcher)}
+
+
+def test_every_kernel_that_python_calls_is_warm() -> None:
+    """Regression: two that few masks need were compiled in these, which took up to ten seconds."""
+    source = """
+from tests.test_warm_up import *
+warm_up()
+found = compiled_kernels()
+cold = [name for name in kernels_called() if not found[f"{kernels.__name__}.{name}"]]
+assert not cold, cold
+"""
+    assert len(kernels_called()) > 40
     root = Path(__file__).resolve().parent.parent
     subprocess.run([sys.executable, "-c", source], check=True, cwd=root, env={**os.environ, "PYTHONPATH": str(root)})
 

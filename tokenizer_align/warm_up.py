@@ -103,6 +103,9 @@ def _run_masks() -> None:
     walker, row = engine.walkers.take_locked(engine.tables, 1), engine.rows.empty_row()
     k.ends_by_shape(walker.ctx, walker.exits, 0)
     k.enter_head(walker.ctx, k.BELOW_STATE, row, walker.exits, 0)
+    walker.load([(k.BELOW_STATE, -1)])
+    k.walk_apart(walker.ctx, 1, row, k.ANY_VISITS, False)
+    k.walk_head(walker.ctx, k.BELOW_STATE, row)
     engine.rows.age()
     Engine(engine.vocabulary, shape_min_nodes=0)  # as of a large vocabulary
 
