@@ -10,8 +10,10 @@ import pytest
 
 import domino_py as domino
 from domino_py.constraints.base import built_expressions
+from tokenizer_align import automaton
 from tokenizer_align.compiled import Compiled
 from tokenizer_align.engine import Engine
+from tokenizer_align.errors import TooComplex
 from tokenizer_align.expressions import K_REPEAT, Expr, seq, seq_parts
 from tokenizer_align.prebuilt import Prebuilt
 from tokenizer_align.vocabulary import Vocabulary
@@ -122,3 +124,22 @@ def test_parts_that_are_counted_too_far_are_left_to_the_text() -> None:
     assert counted and all(seq_parts(one)[0].kind == K_REPEAT for one in counted)
     assert all(prebuilt.kind[prebuilt.exprs.index(one)] == 0 for one in counted)
     assert prebuilt.longest == 0
+
+
+def test_states_that_cannot_be_built_in_time_are_left_to_the_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Regression: on a slow machine a name whose keywords were half built ended in a KeyError."""
+    less_targets, calls = automaton.less_targets, []
+
+    def too_slow(*arguments: object) -> object:
+        calls.append(less_targets(*arguments))  # type: ignore[arg-type]
+        raise TooComplex("time is up")
+
+    monkeypatch.setattr(automaton, "less_targets", too_slow)
+    text = 'start: "(" start ")" | NAME\nNAME: /(?!(?:if|iff|fi)\\b)[a-z]+/'
+    expr = domino.grammar(text, syntax="lark").expression
+    assert calls and not prebuilt_of(expr).begins.keys() - set(prebuilt_of(expr).less)
+    monkeypatch.undo()
+    vocabulary = vocabulary_of([b"if", b"iff", b"ifs"])
+    found = list(masks(expr, vocabulary, b"((ifs))"))
+    monkeypatch.setattr(Prebuilt, "enter", lambda self, automaton: None)
+    assert found == list(masks(expr, vocabulary, b"((ifs))"))

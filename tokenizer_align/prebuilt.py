@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -90,10 +91,12 @@ class _Sketch(Automaton):
         expr = self.exprs[state]
         if not self.is_building and (state in self.count_at if expr is None else _is_buildable(expr)):
             self.is_building, n_less = True, len(self.less_at)
-            super().build(state)
-            self.is_building = False
-            for new in itertools.islice(self.less_at, n_less, None):
-                self.begins[new] = self.begins.get(state, state)
+            try:
+                super().build(state)
+            finally:
+                self.is_building = False
+                for new in itertools.islice(self.less_at, n_less, None):
+                    self.begins[new] = self.begins.get(state, state)
 
 
 def _is_buildable(expr: Expr) -> bool:
@@ -114,10 +117,8 @@ def prebuild(expr: Expr) -> Prebuilt | None:
         if state >= kinds.n or sketch.n_built >= MAX_BUILT or time.thread_time() > stops_at:
             break
         if kinds.array[state] == k.UNBUILT:
-            try:
+            with suppress(DominoError):  # whoever comes there is told
                 sketch.build(state)
-            except DominoError:  # whoever comes there is told
-                sketch.is_building = False
     return _Record(sketch).prebuilt()
 
 
