@@ -2648,8 +2648,9 @@ NO_STATE = -(1 << 40)
 
 
 @njit(cache=True, nogil=True)
-def ending_kind(ctx, code, sets, known):  # type: ignore[no-untyped-def]
-    """Whether no token that ends in a state is narrow, but for those that end inside a character."""
+def ending_kind(ctx, code, sets, known, left_out):  # type: ignore[no-untyped-def]
+    """Whether no token that ends in a state is narrow, but for those that end inside a character, and those of the
+    sets left_out, as bits."""
     if not 0 < code < LIT_BASE:
         return NARROW
     kind = _u8(ctx, STATE_KIND)[code]
@@ -2658,17 +2659,17 @@ def ending_kind(ctx, code, sets, known):  # type: ignore[no-untyped-def]
     live = _u64(ctx, STATE_LIVE)
     if live[code * 4 + 2]:
         return NARROW if live[code * 4] or live[code * 4 + 1] or live[code * 4 + 3] else WIDE
-    return WIDE if unread_sets(ctx, code, sets, known) == np.uint64(NO_SET_UNREAD) else NARROW
+    return WIDE if unread_sets(ctx, code, sets, known) & ~left_out == np.uint64(0) else NARROW
 
 
 @njit(cache=True, nogil=True)
-def look_ahead(ctx, code, n_bytes, keeps_bytes, sets, known, seen, queue, stamp, safe):  # type: ignore[no-untyped-def]
+def look_ahead(ctx, code, n_bytes, keeps_bytes, sets, known, left_out, seen, queue, stamp, safe):  # type: ignore[no-untyped-def]
     """With which bytes below n_bytes a built state may go on, into safe: uint64[4], and how many of them in a row, so
     that all states on the way are WIDE, and nothing but them reads on where the frame may end. Also whether some state
     was not built. A byte that cannot be read is safe.
 
     keeps_bytes: whether as many bytes as possible are safe at first, and then fewer of them in a row; else a byte that
-    leads elsewhere within a few steps is not.
+    leads elsewhere within a few steps is not. left_out: see `ending_kind`.
     """
     rows, state_rows, nullable = _i32(ctx, ROWS), _i32(ctx, STATE_ROW), _u8(ctx, STATE_NULLABLE)
     row, before, is_safe, is_limited = np.int64(state_rows[code]) * 256, np.int64(DEAD), False, False
@@ -2679,7 +2680,7 @@ def look_ahead(ctx, code, n_bytes, keeps_bytes, sets, known, seen, queue, stamp,
         if target == DEAD:
             is_safe = nullable[code] == 0
         elif target != before:
-            kind = ending_kind(ctx, target, sets, known)
+            kind = ending_kind(ctx, target, sets, known, left_out)
             is_safe = kind == WIDE
             is_limited = is_limited or kind == UNKNOWN
         before = target
@@ -2706,7 +2707,7 @@ def look_ahead(ctx, code, n_bytes, keeps_bytes, sets, known, seen, queue, stamp,
                         elif 0 < target < LIT_BASE and seen[target] == mark:
                             is_good = True
                         else:
-                            kind = ending_kind(ctx, target, sets, known)
+                            kind = ending_kind(ctx, target, sets, known, left_out)
                             is_good = kind == WIDE
                             is_limited = is_limited or kind == UNKNOWN
                             if is_good:
@@ -2728,7 +2729,7 @@ def look_ahead(ctx, code, n_bytes, keeps_bytes, sets, known, seen, queue, stamp,
 @njit(cache=True, nogil=True)
 def safe_bytes(ctx, begin, end, which, sets, known, memo, safe):  # type: ignore[no-untyped-def]
     """The same for all heads begin..end-1 together, of ASCII (which 0, 1) or all bytes (2, 3), first (even) with fewer
-    bytes; 0 where nothing is known of some of them."""
+    bytes; 0 where nothing is known of some of them. With 4 added, the sets that a head does not read are left out."""
     codes, kinds = _i64(ctx, HEAD_CODE), _u8(ctx, STATE_KIND)
     kept, depths, seen, queue, stamp, _ = memo
     least = ANY_DEPTH
@@ -2742,9 +2743,13 @@ def safe_bytes(ctx, begin, end, which, sets, known, memo, safe):  # type: ignore
             return 0
         depth = depths[code, which]
         if depth == 0 or (depth < 0 and -depth >> 32 != stamp[1]):
+            left_out = np.uint64(NO_SET_UNREAD)
+            if which >= 4:
+                left_out |= unread_sets(ctx, code, sets, known)
             found, is_limited = look_ahead(
-                ctx, code, 128 if which < 2 else 256, which & 1, sets, known, seen, queue, stamp, kept[code, which]
-            )
+                ctx, code, 256 if which & 2 else 128, which & 1, sets, known, left_out, seen, queue, stamp,
+                kept[code, which],
+            )  # fmt: skip
             depth = np.int64(found + 1)
             depths[code, which] = -(stamp[1] << 32 | depth) if is_limited else depth
         elif depth < 0:
@@ -2769,15 +2774,16 @@ def is_covered(safe, byte, below, at):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def walk_narrow(ctx, starts_at, n_heads, known, sets, of_token, memo, out, exits):  # type: ignore[no-untyped-def]
+def walk_narrow(ctx, starts_at, n_heads, known, sets, of_token, of_subtree, memo, out, exits):  # type: ignore[no-untyped-def]
     """List the tokens below some trie nodes, int32[n], that the heads can read whole and behind each head of which one
     of the token's sets is unread; where a state goes on through a whole subtree, also tokens of which that holds for
     this state. Those that end inside a character may be left out.
 
     known, sets: see `unread_sets`; of_token: uint64[n_rows], the sets of each token as bits, bit 62 for states of other
-    kinds; memo: (safe: uint64[n_states, 4, 4], depths: int64[n_states, 4], what `safe_bytes` remembers of states, seen:
-    int64[n_states], queue: int64[n], stamps: int64[3], of `seen`, of what has been built, and the least nodes of a
-    subtree that is looked at, room: uint64[4, 4]); out: int32[n_rows]; exits: int32[m], nodes with something below
+    kinds; of_subtree: uint64[n], those of all tokens at or below the first n nodes; memo: (safe: uint64[n_states, 8, 4],
+    depths: int64[n_states, 8], what `safe_bytes` remembers of states, seen: int64[n_states], queue: int64[n], stamps:
+    int64[3], of `seen`, of what has been built, and the least nodes of a subtree that is looked at, room:
+    uint64[8, 4]); out: int32[n_rows]; exits: int32[m], nodes with something below
     them where the heads' frames may end. Returns (OK, NEED_BUILD or NEED_ROOM, how many tokens, how many exits; where
     that is more than m, the rest is missing).
     """
@@ -2788,7 +2794,7 @@ def walk_narrow(ctx, starts_at, n_heads, known, sets, of_token, memo, out, exits
     trie_bytes, tables, starts = _u8(ctx, TRIE_BYTE), _i32(ctx, TRIE_TABLE), _i32(ctx, TRIE_TOKEN_START)
     kinds, by_byte, ids = _u8(ctx, STATE_KIND), _i32(ctx, TRIE_TABLES), _i32(ctx, TRIE_TOKEN_IDS)
     height, reach, below = _i32(ctx, TRIE_HEIGHT), _i32(ctx, STATE_REACH), _u64(ctx, TRIE_SUBMASK)
-    room, ahead = memo[5], np.empty(4, np.int64)
+    room, ahead, n_known = memo[5], np.empty(8, np.int64), of_subtree.shape[0]
     n_out, n_exits = 0, 0
     row_only = np.uint64(NO_SET_UNREAD)
     n_work = 0
@@ -2819,8 +2825,13 @@ def walk_narrow(ctx, starts_at, n_heads, known, sets, of_token, memo, out, exits
                     break
         if skip:
             continue
-        for which in range(4):
-            ahead[which] = 0 if last - node < memo[4][2] else -1  # not looked at yet
+        unread_here, is_small = np.uint64(0), last - node < memo[4][2]
+        for which in range(8):
+            ahead[which] = 0 if is_small else -1  # not looked at yet
+        if not is_small:
+            for i in range(begin, end):
+                unread_here |= unread_sets(ctx, codes[i], sets, known)
+            unread_here &= ~row_only
         live = heads_live(ctx, begin, end)
         table = np.int64(tables[node])
         child = node + 1
@@ -2847,10 +2858,13 @@ def walk_narrow(ctx, starts_at, n_heads, known, sets, of_token, memo, out, exits
                 continue
             is_wide, at = False, this * 4
             which = 0 if byte < 128 and not below[at + 2] and not below[at + 3] else 2
-            for way in range(which, which + 2):
+            is_outside = this < n_known and unread_here != 0 and of_subtree[this] & unread_here == 0
+            for way in range(which, which + (8 if is_outside else 4)):
+                if is_wide or way & 2 != which:
+                    continue
                 if ahead[way] < 0:
                     ahead[way] = safe_bytes(ctx, begin, end, way, sets, known, memo, room[way])
-                is_wide = is_wide or (ahead[way] > height[this] and is_covered(room[way], byte, below, at))
+                is_wide = ahead[way] > height[this] and is_covered(room[way], byte, below, at)
             if is_wide:
                 continue
             after = step(ctx, begin, end, byte, top)
@@ -2877,6 +2891,21 @@ def walk_narrow(ctx, starts_at, n_heads, known, sets, of_token, memo, out, exits
     if counts[2]:
         return NEED_ROOM, n_out, n_exits
     return (NEED_BUILD if counts[1] else OK), n_out, n_exits
+
+
+@njit(cache=True, nogil=True)
+def sets_of_subtrees(ctx, of_token, out):  # type: ignore[no-untyped-def]
+    """What `walk_narrow` asks of the first nodes of the trie, a whole tree, into out: uint64[n_nodes]."""
+    ends, starts, ids = _i32(ctx, TRIE_END), _i32(ctx, TRIE_TOKEN_START), _i32(ctx, TRIE_TOKEN_IDS)
+    for node in range(out.shape[0] - 1, -1, -1):
+        found = np.uint64(0)
+        for at in range(np.int64(starts[node]), np.int64(starts[node + 1])):
+            found |= of_token[ids[at]]
+        child = node + 1
+        while child < ends[node]:
+            found |= out[child]
+            child = np.int64(ends[child])
+        out[node] = found
 
 
 @njit(cache=True, nogil=True)

@@ -23,7 +23,7 @@ from ..byte_masks import words_of
 from ..counted import Count, item_bytes
 from ..counting import slack
 from ..engine import Engine, Heads
-from .known_states import KnownStates
+from .known_states import KnownStates, sets_of_subtrees
 from .token_paths import Ids, TokenPaths
 
 MAX_STACKS = 1 << 14
@@ -89,7 +89,7 @@ class ConstraintWalks:
         if all_narrow:
             self._sets, self._sets_behind = np.zeros((1, 4), np.uint64), np.full_like(paths.sets_behind, 2**64 - 1)
         self._paths = paths
-        self._known = KnownStates(1024)
+        self._known, self._sets_below = KnownStates(1024), sets_of_subtrees(engine, paths, self._sets_behind)
         self._names_of_sets = hashlib.sha256(self._sets.tobytes() + self._sets_behind.tobytes()).digest()
         self._out = np.zeros(engine.vocabulary.n_rows, np.int32)
         self._frames: dict[int, tuple[Ids, Ids]] = {}  # by code: narrow tokens in a frame, nodes where it may end
@@ -261,7 +261,7 @@ class ConstraintWalks:
             engine.load(heads)
             result, n, n_exits = k.walk_narrow(
                 engine.tables.ctx, nodes, len(heads), self._known.unread, self._sets, self._sets_behind,
-                self._known.safe, self._out, exits,
+                self._sets_below, self._known.safe, self._out, exits,
             )  # fmt: skip
             if result == k.OK:
                 return self._out[:n].copy(), n_exits

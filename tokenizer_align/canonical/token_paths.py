@@ -76,6 +76,7 @@ class TokenPaths:
         self.cuts_of = words_of_all(self.cuts)
         self.may_end: npt.NDArray[np.bool_] = np.array(pre_tokens.ends, np.bool_)
         self.cut_sets, self.sets_behind = self._find_cut_sets()
+        self.sets_below: npt.NDArray[np.uint64] | None = None  # see `known_states.sets_of_subtrees`
         self.poor = self._poor_tokens()
 
     # --- single states --------------------------------------------------------------------------------------------
