@@ -14,6 +14,7 @@ from .fates import Fates
 from .open_texts import OpenTexts
 from .pairs import Pairs
 from .search import MAX_PLACE_BYTES, PairsLike, Search
+from .steady_counts import SteadyCounts
 from .token_paths import Ids, Row, States, TokenPaths
 from .ways import Ways
 
@@ -44,9 +45,11 @@ class Survival:
         self._above: dict[int, Search] = {}  # the same where the bytes that may come below the top frame are known
         self.texts: OpenTexts | None = None
         self._ways: Ways | None = None
+        self._steady: SteadyCounts | None = None
         if isinstance(self.pairs, Pairs) and not self.may_force:
             self.texts = OpenTexts(self.walks, self.paths, self.pairs)
             self._ways = Ways(self.walks, self.paths, self.pairs, None)
+            self._steady = SteadyCounts(self.engine, self.paths, lambda heads, states: self._kept_of(heads, states)[:2])
         self._shallow: dict[tuple[Search, Heads, int], dict[int, int]] = {}
         self._above_ways: dict[int, Ways] = {}
         self._fates = self._make_fates()
@@ -80,6 +83,9 @@ class Survival:
     def kept(self, heads: Heads, states: States) -> tuple[Row, Row]:
         """The legal tokens that survive, without and with a boundary before them."""
         with self.lock:
+            steady = None if self._steady is None else self._steady.rows(heads, states)
+            if steady is not None:
+                return steady
             return self._kept_of(heads if self.needs_counts(heads, states) else self.engine.clamped(heads), states)[:2]
 
     def needs_counts(self, heads: Heads, states: States) -> bool:
@@ -87,7 +93,7 @@ class Survival:
         counts, which have the same mask, may have other survivors."""
         with self.lock:
             clamped = self.engine.clamped(heads)
-            if clamped == heads:
+            if clamped == heads or (self._steady is not None and self._steady.rows(heads, states) is not None):
                 return False
             return self._kept_of(clamped, states)[2] > self.walks.slack(heads)
 
@@ -167,6 +173,9 @@ class Survival:
     def survives(self, heads: Heads, p: int, token: int) -> bool:
         """Whether a token that leads to (heads, p) can be continued canonically."""
         with self.lock:
+            steady = None if self._steady is None else self._steady.rows(heads, (p,))
+            if steady is not None:
+                return bool(steady[1].any() or (steady[0] & ~self.pairs.bad_right(token)).any())
             clamped = self.engine.clamped(heads)
             found = self._fate(clamped, p, token)
             if found and clamped != heads and (found + 1) * self.engine.longest_token >= self.walks.slack(heads):
