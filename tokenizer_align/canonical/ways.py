@@ -26,7 +26,7 @@ STEPS_BELOW = 256  # below a first byte that has shown good ones
 MAX_VISITS = 1 << 10  # nodes with a token, for a search
 MAX_TESTS = 1 << 12  # pairs of tokens looked at for it
 MAX_ALL_TESTS = 1 << 14  # the same for all that are asked for at once: a millisecond or two
-MAX_LISTED = 48  # nodes listed at once
+MAX_LISTED = 48  # nodes listed at once, beside those that are asked for
 MAX_WAYS = 1 << 20  # kept
 MAX_DEPTH = 64
 
@@ -91,15 +91,18 @@ class Ways:
 
     def _search(self, starts: npt.NDArray[np.int64], tokens: Ids) -> Ids:
         """The same for many nodes and tokens: int32[n]."""
-        n_listed, found, spent = 0, np.full(len(tokens), -1, np.int32), np.zeros(1, np.int64)
-        while n_listed <= MAX_LISTED:
+        found, spent = np.full(len(tokens), -1, np.int32), np.zeros(1, np.int64)
+        n_left = MAX_LISTED + len(set(starts.tolist()))
+        while True:
             n_wanted = search_ways(
                 starts, tokens, self._n_states, (*self._nodes, self._good, self._ways), self._memo, self._visits,
                 self._wanted, (MAX_VISITS, MAX_TESTS, MAX_ALL_TESTS), spent, *self._pairs, found,
             )  # fmt: skip
             if n_wanted:
+                if n_left < 0:
+                    break
                 self._list(self._wanted[:n_wanted])
-                n_listed += n_wanted
+                n_left -= n_wanted
             elif (found == -1).any():
                 keys, values, count = self._memo
                 self._memo = *table_with(2 * len(keys), keys, values), count
