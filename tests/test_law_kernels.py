@@ -35,6 +35,7 @@ class _Paths:
         rng = random.Random(repr(cuts))
         self.behind = [{i for i in range(len(cuts)) if rng.random() < 0.6} for _ in data]
         self.sets_behind = np.array([sum(1 << i for i in one) | 1 << 62 for one in self.behind], np.uint64)
+        self.sets_below = None
 
 
 def prepared(expr: Expr, drawn: DrawnVocabulary, text: bytes, memo_min_nodes: int = 300) -> tuple[Engine, Heads]:

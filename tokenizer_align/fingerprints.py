@@ -11,16 +11,26 @@ import hashlib
 from .expressions import K_ALT, K_BOTH, K_LAZY, K_LIT, K_SEQ, K_SET, K_WORDS, Expr, seq_parts
 
 MAX_NODES = 50_000  # a larger expression is not worth a name
+MAX_NAMES = 1 << 16
+
+_names: dict[int, bytes] = {}  # by the node's uid, which is never given again: states of one constraint share parts
 
 
 def fingerprint(node: Expr) -> bytes | None:
     """32 bytes, equal for equal expressions in all processes; None where there is none."""
+    found = _names.get(node.uid)
+    if found is not None:
+        return found
     known: dict[Expr, bytes] = {}
     work = [node]
     while work:
         here = work[-1]
         if here in known:
             work.pop()
+            continue
+        found = _names.get(here.uid)
+        if found is not None:
+            known[work.pop()] = found
             continue
         if here.has_call or here.kind == K_LAZY or len(known) + len(work) > MAX_NODES:
             return None
@@ -34,6 +44,9 @@ def fingerprint(node: Expr) -> bytes | None:
             content = f"{here.kind} {len(names)} ".encode() + _own(here)
             known[here] = hashlib.sha256(content + b"".join(names)).digest()
             work.pop()
+    if len(_names) > MAX_NAMES:
+        _names.clear()
+    _names.update((one.uid, name) for one, name in known.items())
     return known[node]
 
 

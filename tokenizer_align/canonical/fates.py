@@ -128,7 +128,10 @@ class Fates:
         """Let texts settle rows of fate -1 where much may follow: if that is shared, under any stack."""
         assert self._texts is not None
         lots = rows[firsts[:-1], 1:3]
-        todo = is_wide & (np.add.reduceat(fates == -1, firsts[:-1]) > 0)
+        live = groups.live[lots[:, 0]]
+        # Inside a character ways tell at once, while texts often cannot be told where the frame is the character's own.
+        is_inside = (live[:, 2] != 0) & (live[:, 0] | live[:, 1] | live[:, 3] == 0)
+        todo = is_wide & ~is_inside & (np.add.reduceat(fates == -1, firsts[:-1]) > 0)
         is_shared = nodes[ANY, lots[:, 0]] >= 0
         if (todo & is_shared).any():
             found = np.full(len(rows), -1, np.int32)

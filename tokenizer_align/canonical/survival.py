@@ -67,7 +67,7 @@ class Survival:
             assert isinstance(self.pairs, Pairs)
             if len(self._above_ways) >= MAX_SEARCHES:
                 self._above_ways.clear()
-            found = self._above_ways[below] = Ways(self.walks, self.paths, self.pairs, below)
+            found = self._above_ways[below] = Ways(self.walks, self.paths, self.pairs, below, self._ways)
         return found
 
     def age(self) -> None:

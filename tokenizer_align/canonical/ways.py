@@ -8,6 +8,8 @@ generation. Where a place leaves too much open to list it, only survival is show
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
@@ -29,13 +31,16 @@ MAX_ALL_TESTS = 1 << 14  # the same for all that are asked for at once: a millis
 MAX_LISTED = 48  # nodes listed at once, beside those that are asked for
 MAX_WAYS = 1 << 20  # kept
 MAX_DEPTH = 64
+Rooms = tuple[tuple[npt.NDArray[Any], ...], tuple[npt.NDArray[np.int64], ...], npt.NDArray[np.int64]]
 
 
 class Ways:
     """Over one engine. `live_below`: the bytes that may come where the heads' frames end, None: their end is the
-    text's, 0: nothing is known of it, and only survival counts."""
+    text's, 0: nothing is known of it, and only survival counts. `beside`: whose room is used too."""
 
-    def __init__(self, walks: ConstraintWalks, paths: TokenPaths, pairs: Pairs, live_below: int | None) -> None:
+    def __init__(
+        self, walks: ConstraintWalks, paths: TokenPaths, pairs: Pairs, live_below: int | None, beside: Ways | None = None
+    ) -> None:
         self._engine, self._is_full = walks.engine, live_below is None
         automaton = paths.pre_tokens
         self._n_states = len(paths.cuts)
@@ -48,16 +53,13 @@ class Ways:
         )  # fmt: skip
         self._kinds = paths.stops, paths.kinds
         self._pairs = pairs.ways_tables
-        self._rooms = (
-            np.zeros((1 << 12, 5), np.int64), np.zeros((1 << 12, 2), np.int64), np.zeros((MAX_DEPTH, 5), np.int64),
-            np.zeros((2, 4), np.uint64), np.zeros((MAX_DEPTH, 4), np.uint64),
-        )  # fmt: skip
-        self._visits = (
-            np.zeros(4 * MAX_VISITS, np.int64), np.zeros(4 * MAX_VISITS, np.int64), np.zeros(MAX_VISITS + 1, np.int64),
-            np.zeros((MAX_VISITS + 1, 4), np.int64), np.zeros(1, np.int64),
-        )  # fmt: skip
-        self._wanted = np.zeros(256, np.int64)
+        self._rooms, self._visits, self._wanted = _make_rooms() if beside is None else beside.rooms
         self.forget()
+
+    @property
+    def rooms(self) -> Rooms:
+        """Room for a search, which others under the same lock may use."""
+        return self._rooms, self._visits, self._wanted
 
     def forget(self) -> None:
         """Drop everything."""
@@ -177,3 +179,16 @@ def _heads_table(n: int) -> tuple[npt.NDArray[np.int64], ...]:
         np.zeros(n + 1, np.int64), np.zeros(8 * n, np.int64), np.zeros(8 * n, np.int64), np.full(4 * n, -1, np.int64),
         np.zeros(1, np.int64),
     )  # fmt: skip
+
+
+def _make_rooms() -> Rooms:
+    """Of `kernels.list_all_ways`, of `search_ways`, and for the nodes that it asks for."""
+    rooms = (
+        np.zeros((1 << 12, 5), np.int64), np.zeros((1 << 12, 2), np.int64), np.zeros((MAX_DEPTH, 5), np.int64),
+        np.zeros((2, 4), np.uint64), np.zeros((MAX_DEPTH, 4), np.uint64),
+    )  # fmt: skip
+    visits = (
+        np.zeros(4 * MAX_VISITS, np.int64), np.zeros(4 * MAX_VISITS, np.int64), np.zeros(MAX_VISITS + 1, np.int64),
+        np.zeros((MAX_VISITS + 1, 4), np.int64), np.zeros(1, np.int64),
+    )  # fmt: skip
+    return rooms, visits, np.zeros(256, np.int64)
