@@ -66,7 +66,7 @@ class CacheCounters:
 
 
 class ArrayCache:
-    """Named arrays on disk, one entry a key; at most `max_entries`, the least recently used go first."""
+    """Named arrays on disk, one entry a key; at most `max_entries` and an eighth, the least recently used go first."""
 
     def __init__(self, folder: str, version: int, directory: Path | None = None, max_entries: int = 64) -> None:
         """Args:
@@ -124,6 +124,9 @@ class ArrayCache:
 
     def _prune(self) -> None:
         with contextlib.suppress(OSError):
+            n_entries = sum(name.endswith(".npz") for name in os.listdir(self.directory))
+            if n_entries <= self._max_entries + self._max_entries // 8:  # so that not every write asks for all their ages
+                return
             entries = sorted(self.directory.glob("*.npz"), key=lambda entry: entry.stat().st_mtime, reverse=True)
             for entry in entries[self._max_entries :]:
                 entry.unlink(missing_ok=True)
