@@ -125,7 +125,7 @@ class ArrayCache:
     def _prune(self) -> None:
         with contextlib.suppress(OSError):
             n_entries = sum(name.endswith(".npz") for name in os.listdir(self.directory))
-            if n_entries <= self._max_entries + self._max_entries // 8:  # so that not every write asks for all their ages
+            if n_entries <= self._max_entries + self._max_entries // 8:  # not every write asks for all ages
                 return
             entries = sorted(self.directory.glob("*.npz"), key=lambda entry: entry.stat().st_mtime, reverse=True)
             for entry in entries[self._max_entries :]:

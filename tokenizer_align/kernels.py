@@ -2780,9 +2780,9 @@ def walk_narrow(ctx, starts_at, n_heads, known, sets, of_token, of_subtree, memo
     this state. Those that end inside a character may be left out.
 
     known, sets: see `unread_sets`; of_token: uint64[n_rows], the sets of each token as bits, bit 62 for states of other
-    kinds; of_subtree: uint64[n], those of all tokens at or below the first n nodes; memo: (safe: uint64[n_states, 8, 4],
-    depths: int64[n_states, 8], what `safe_bytes` remembers of states, seen: int64[n_states], queue: int64[n], stamps:
-    int64[3], of `seen`, of what has been built, and the least nodes of a subtree that is looked at, room:
+    kinds; of_subtree: uint64[n], those of all tokens at or below the first n nodes; memo: (safe: uint64[n_states, 8,
+    4], depths: int64[n_states, 8], what `safe_bytes` remembers of states, seen: int64[n_states], queue: int64[n],
+    stamps: int64[3], of `seen`, of what has been built, and the least nodes of a subtree that is looked at, room:
     uint64[8, 4]); out: int32[n_rows]; exits: int32[m], nodes with something below
     them where the heads' frames may end. Returns (OK, NEED_BUILD or NEED_ROOM, how many tokens, how many exits; where
     that is more than m, the rest is missing).
@@ -2901,7 +2901,7 @@ def sets_of_subtrees(ctx, of_token, out):  # type: ignore[no-untyped-def]
         found = np.uint64(0)
         for at in range(np.int64(starts[node]), np.int64(starts[node + 1])):
             found |= of_token[ids[at]]
-        child = node + 1
+        child = np.int64(node + 1)
         while child < ends[node]:
             found |= out[child]
             child = np.int64(ends[child])

@@ -19,13 +19,13 @@ from tokenizer_align.engines import engine_for
 TEXT = "thequickbrownfoxjumpsoverthelazydog" * 3
 
 
-def masks_of(pattern: str, text: str, law: str) -> list[np.ndarray[Any, Any]]:
+def masks_of(constraint: domino.Constraint, text: str, law: str) -> list[np.ndarray[Any, Any]]:
     """The masks along the text's tokens, with a new engine."""
     vocabulary = real_vocabulary("smollm2")
     gc.collect()  # an engine lives as long as something that was compiled with it
     engine = engine_for(vocabulary)
     assert not engine.counters.walks
-    matcher = compile_expression(domino.regex(pattern).expression, vocabulary, law).matcher()
+    matcher = compile_expression(constraint.expression, vocabulary, law).matcher()
     found = []
     assert vocabulary.encode is not None
     for token in vocabulary.encode(text):
@@ -39,9 +39,9 @@ def masks_of(pattern: str, text: str, law: str) -> list[np.ndarray[Any, Any]]:
 @pytest.mark.parametrize("pattern", ["[a-z]{105}", "([a-z]{70}-)?[a-z]{105}", "[a-f]{50}[a-z]{200}"])
 def test_steady_rows_are_those_of_each_count(pattern: str, law: str, monkeypatch: pytest.MonkeyPatch) -> None:
     text = "deadbeef" * 5 if pattern.startswith("[a-f]") else TEXT
-    quick = masks_of(pattern, text, law)
+    quick = masks_of(domino.regex(pattern), text, law)
     monkeypatch.setattr(SteadyCounts, "rows", lambda *_: None)
-    for at, (one, other) in enumerate(zip(quick, masks_of(pattern, text, law), strict=True)):
+    for at, (one, other) in enumerate(zip(quick, masks_of(domino.regex(pattern), text, law), strict=True)):
         assert (one == other).all(), at
 
 
@@ -51,15 +51,18 @@ def test_a_long_count_is_searched_at_few_places(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(
         Survival, "_make_kept", lambda self, heads, states: asked.append(heads) or original(self, heads, states)
     )
-    masks_of("[a-z]{300}", "thequickbrownfoxjumpsoverthelazydog" * 8, "aligned")
+    masks_of(domino.regex("[a-z]{300}"), "thequickbrownfoxjumpsoverthelazydog" * 8, "aligned")
     assert 0 < len(asked) < 60
 
 
 def test_tokens_that_end_inside_a_character_are_told_by_one_look(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
     original = Survival._fate_under_any_stack
-    monkeypatch.setattr(Survival, "_fate_under_any_stack", lambda self, *node: asked.append(node) or original(self, *node))
-    masks_of('"[^"]*" "[a-z]*"', '"', "aligned")
+    monkeypatch.setattr(
+        Survival, "_fate_under_any_stack", lambda self, *node: asked.append(node) or original(self, *node)
+    )
+    properties = {name: {"type": "string"} for name in ("name", "city")}
+    masks_of(domino.json_schema({"type": "object", "properties": properties}), '{"name":"', "aligned")
     assert not asked
 
 

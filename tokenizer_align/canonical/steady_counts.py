@@ -84,8 +84,10 @@ class SteadyCounts:
             new = set(paths.ends_of_all(work.pop(), legal)[:, 2].tolist()) - found
             found |= new
             work += new
+        if longest > MAX_LONGEST or len(found) > MAX_STATES:
+            return 0, ()
         may_cut = any((paths.cuts[q] | paths.weak_cuts[q]) & live for q in found)
-        return (0, ()) if longest > MAX_LONGEST or len(found) > MAX_STATES or may_cut else (longest, tuple(sorted(found)))
+        return (0, ()) if may_cut else (longest, tuple(sorted(found)))
 
     def _find(self, kind: Kind, states: States, longest: int) -> tuple[int, Rows]:
         """The least count that is found to be steady, and its rows by state."""

@@ -39,7 +39,12 @@ class Ways:
     text's, 0: nothing is known of it, and only survival counts. `beside`: whose room is used too."""
 
     def __init__(
-        self, walks: ConstraintWalks, paths: TokenPaths, pairs: Pairs, live_below: int | None, beside: Ways | None = None
+        self,
+        walks: ConstraintWalks,
+        paths: TokenPaths,
+        pairs: Pairs,
+        live_below: int | None,
+        beside: Ways | None = None,
     ) -> None:
         self._engine, self._is_full = walks.engine, live_below is None
         automaton = paths.pre_tokens
