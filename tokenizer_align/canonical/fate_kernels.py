@@ -70,22 +70,13 @@ def sort_out(
     tokens, group: int32[n]; begins, arcs: of one state of P, see `SignaturePaths.arcs`; is_plain: whether a boundary
     settles anything. Returns how many rows are open, of which those beyond m are missing.
     """
-    is_many = tokens.shape[0] > live.shape[0] * cuts.shape[0]
-    known = np.zeros((live.shape[0], cuts.shape[0]) if is_many else (0, 0), np.int8)  # 1: not settled, 2: settled
     for i in range(tokens.shape[0]):
         g, token = group[i], tokens[i]
         if g < 0:
             continue
         for at in range(begins[of_token[token]], begins[of_token[token] + 1]):
             bit, p = arcs[at, 0], arcs[at, 1]
-            if not is_many:
-                settled = is_plain and is_settled(g, p, live, complete, cuts, ends, may_end, marked)
-            else:
-                if known[g, p] == 0:
-                    found = is_plain and is_settled(g, p, live, complete, cuts, ends, may_end, marked)
-                    known[g, p] = 2 if found else 1
-                settled = known[g, p] == 2
-            if settled:
+            if is_plain and is_settled(g, p, live, complete, cuts, ends, may_end, marked):
                 kept[bit, token >> 5] |= np.uint32(1) << np.uint32(token & 31)
                 continue
             if n_open < open_rows.shape[0]:
