@@ -59,7 +59,7 @@ class Fates:
         self._nodes: dict[Heads, tuple[int, int, int, int]] = {}
         self._keys, self._values = table_with(1 << 10, np.empty(0, np.int64), np.empty(0, np.int32))
         self._n = 0
-        self._silent: set[int] = set()  # states inside a character of which texts told nothing
+        self._is_silent = np.zeros(1024, np.bool_)  # by state, those inside a character of which texts told nothing
 
     def keep(self, states: States, tokens: Ids, groups: Groups, kept: npt.NDArray[np.uint32]) -> int:
         """Set the tokens that survive, read from any of some states of P, in kept: uint32[2, n_words], by the bit
@@ -129,19 +129,24 @@ class Fates:
         """Let texts settle rows of fate -1 where much may follow: if that is shared, under any stack."""
         assert self._texts is not None
         lots = rows[firsts[:-1], 1:3]
+        todo = is_wide & (np.add.reduceat(fates == -1, firsts[:-1]) > 0)
+        if not todo.any():
+            return
         live = groups.live[lots[:, 0]]
         # Inside a character texts tell nothing where the frame is the character's own, and ways tell at once.
         is_inside = (live[:, 2] != 0) & (live[:, 0] | live[:, 1] | live[:, 3] == 0)
         codes = groups.codes[groups.bounds[lots[:, 0]]]
-        is_silent = is_inside & np.isin(codes, list(self._silent))
-        todo = is_wide & ~is_silent & (np.add.reduceat(fates == -1, firsts[:-1]) > 0)
+        todo &= ~(is_inside & self._is_silent[np.where(codes < len(self._is_silent), codes, 0)])
         is_shared = nodes[ANY, lots[:, 0]] >= 0
         if (todo & is_shared).any():
             found = np.full(len(rows), -1, np.int32)
             self._texts.show(groups, lots, firsts, rows[:, 0], todo & is_shared, found)
             self._remember(rows, found, nodes[ANY])
             told = np.maximum.reduceat(found, firsts[:-1]) >= 0
-            self._silent.update(codes[todo & is_shared & is_inside & ~told].tolist())
+            silent = codes[todo & is_shared & is_inside & ~told]
+            if len(silent) and silent.max() >= len(self._is_silent):
+                self._is_silent = np.append(self._is_silent, np.zeros(2 * int(silent.max()), np.bool_))
+            self._is_silent[silent] = True
             fates[:] = np.where(fates < 0, found, fates)
         if (todo & ~is_shared).any():
             self._texts.decide(groups, lots, firsts, rows[:, 0], todo & ~is_shared, fates)
