@@ -86,3 +86,8 @@ def test_an_empty_list_is_refused() -> None:
 @given(st.lists(st.text("ab🦊", max_size=4), min_size=1, max_size=8), st.text("ab🦊", max_size=4))
 def test_matches_says_whether_the_text_is_an_option(options: list[str], text: str) -> None:
     assert choice(options).matches(text) == (text in options)
+
+
+def test_several_texts_without_a_list_are_told_what_to_write() -> None:
+    with pytest.raises(InvalidOption, match=r"Write choice\(\[\.\.\.\]\)"):
+        choice("yes", "no")  # type: ignore[arg-type]

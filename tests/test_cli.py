@@ -156,6 +156,7 @@ def test_check_names_every_problem_and_says_whether_a_text_is_legal(schema_file:
         ("no_such_module:X", "cannot be imported"),
         ("json:X", "json has no 'X'"),
         ("none.py:X", "no such file"),
+        ("rules.gbnf", "write --grammar rules.gbnf"),
     ],
 )
 def test_schemas_that_cannot_be_loaded_say_why(name: str, message: str) -> None:

@@ -107,6 +107,21 @@ def test_an_engine_takes_over_only_what_it_does_not_know() -> None:
         assert n_less[0] == n_less[-1] > 0
 
 
+@pytest.mark.parametrize("end", ["", ' "!"?'])
+def test_a_grammar_may_be_built_again_and_hold_what_was_built(end: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Regression: a part that had states of its own was taken over while the whole was built."""
+    name, vocabulary = r"NAME: /(?!(?:ab|aba|zab)\b)[a-z]+/", vocabulary_of([b"ab", b"aba", b"x,"])
+    rules = f'list: NAME ("," NAME)*\n{name}'
+    held = domino.grammar(f"start: list\n{rules}", syntax="lark").expression
+    assert prebuilt_of(held).begins
+    built_expressions.clear()
+    again = domino.grammar(f"start: list{end}\n{rules}", syntax="lark").expression
+    found = list(masks(again, vocabulary, b"abx,zabz"))
+    assert prebuilt_of(again).begins
+    monkeypatch.setattr(Prebuilt, "enter", lambda self, automaton: None)
+    assert found == list(masks(again, vocabulary, b"abx,zabz"))
+
+
 def test_states_go_with_their_grammar() -> None:
     grammar = domino.grammar('start: "<" start ">" | "unlikely in any other test"', syntax="lark")
     held = weakref.ref(prebuilt_of(grammar.expression).rows)

@@ -149,6 +149,14 @@ def test_mistakes_are_named(given: Any, options: dict[str, Any], message: str) -
         domino.tools(given, **options)
 
 
+@pytest.mark.parametrize(("stars", "instead"), [("*", "list"), ("**", "dict")])
+def test_parameters_without_names_say_what_to_write(stars: str, instead: str) -> None:
+    scope: dict[str, Any] = {}
+    exec(f"def many(a: int, {stars}rest: int) -> None: ...", scope)
+    with pytest.raises(domino.ConstraintError, match=rf"\{stars[0]}.*rest of many .* is a {instead}"):
+        domino.tools([scope["many"]])
+
+
 def test_a_format_still_to_be_found_is_an_error_without_a_tokenizer() -> None:
     with pytest.raises(domino.ConstraintError, match='format="hermes"'):
         domino.tools([weather]).matches("x")

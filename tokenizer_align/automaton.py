@@ -46,6 +46,7 @@ class Automaton:
     """States of all constraints over one vocabulary. Not thread-safe by itself: the engine holds a lock."""
 
     eager_states = EAGER_STATES
+    takes_over = True  # states that were built with a grammar
 
     def __init__(self, tables: Tables, longest_token: int, wide_bytes: int = WIDE_BYTES) -> None:
         self.tables = tables
@@ -93,7 +94,7 @@ class Automaton:
                 if count is not None:
                     self.counted[count], self.count_at[found] = found, count
             self.ids[expr] = found
-            if expr.memo_states is not None:
+            if expr.memo_states is not None and self.takes_over:
                 expr.memo_states.enter(self)
         return found
 

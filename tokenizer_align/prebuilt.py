@@ -81,6 +81,7 @@ class _Sketch(Automaton):
     """An automaton of no vocabulary: what depends on one is not built, and what else is needed next has its turn."""
 
     eager_states = 1
+    takes_over = False
 
     def __init__(self) -> None:
         self.is_building = False

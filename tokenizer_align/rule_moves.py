@@ -34,7 +34,8 @@ def derive_rules(expr: Expr) -> None:
                 moves(rule.body)
             _derive_frames(expr)
             body = known_body(expr)
-            body.memo_states = prebuild(body)
+            if body.memo_states is None:
+                body.memo_states = prebuild(body)
 
 
 def _check_rules(expr: Expr) -> list[Rule]:

@@ -52,6 +52,8 @@ def _moved(model: Any, device: str) -> Any:
 def load_schema(name: str) -> Any:
     """The schema in a JSON file, or the type of `module:Type` or `file.py:Type`. Raises NotFound."""
     path = Path(name)
+    if path.suffix in (".gbnf", ".lark", ".ebnf"):
+        raise NotFound(f"{name} is a grammar: write --grammar {name}.")
     if path.suffix == ".json" or path.is_file():
         return _schema_of_file(path)
     if name.lstrip().startswith(("{", "[")):

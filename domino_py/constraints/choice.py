@@ -10,7 +10,7 @@ from tokenizer_align.expressions import Expr, words
 from .base import Constraint
 
 
-def choice(options: Iterable[str]) -> Constraint:
+def choice(options: Iterable[str], *more: str) -> Constraint:
     """One of these texts, letter by letter; the parsed value is the text itself.
 
     Options may begin with one another ("New", "New York"), may be empty, and may be many: ten thousand names are
@@ -18,6 +18,8 @@ def choice(options: Iterable[str]) -> Constraint:
 
         choice(["yes", "no"]).matches("yes")     # True
     """
+    if more:
+        raise InvalidOption("options", "choice takes one list of texts. Write choice([...]).")
     if isinstance(options, str | bytes) or not isinstance(options, Iterable):
         what = f"the single {type(options).__name__} {options!r}" if isinstance(options, str | bytes) else repr(options)
         raise InvalidOption("options", f"choice takes a list of texts, not {what}. Write choice([...]).")

@@ -49,7 +49,7 @@ def template(text: str, /, **holes: Any) -> Constraint:
             what = f"what {{{hole.name}}} holds cannot be used"
             problems += [read.source.problem(hole.offset, f"{what}: {reason}") for reason in reasons(error)]
         except (InvalidOption, ConstraintError) as error:
-            problems.append(read.source.problem(hole.offset, str(error).replace("\n", "\n  ")))
+            problems.append(read.source.problem(hole.offset, str(error).removesuffix(".").replace("\n", "\n  ")))
     names = [hole.name for hole in read.holes]
     for name in holes:
         if name not in names and not re.search(rf"\{{\s*{re.escape(name)}\b", text):  # there, its hole is malformed

@@ -89,7 +89,11 @@ def parameters(function: Any) -> list[FieldForm]:
     hints = _hints(function, function)
     fields = []
     for name, parameter in inspect.signature(function).parameters.items():
-        if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            stars, instead = ("*", "list") if parameter.kind == parameter.VAR_POSITIONAL else ("**", "dict")
+            message = f"{stars}{name} of {function.__name__} takes any number of arguments, and a call must name each"
+            raise ConstraintError(f"{message}: make it one parameter that is a {instead}, or leave it out")
+        if parameter.kind == parameter.POSITIONAL_ONLY:
             raise ConstraintError(f"the parameter {name!r} of {function.__name__} cannot be given by name")
         fields.append(FieldForm(name, hints.get(name, Any), parameter.default is parameter.empty))
     return fields
