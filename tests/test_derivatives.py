@@ -131,3 +131,22 @@ def test_the_byte_masks_of_heads_are_disjoint(expr: Expr) -> None:
 @given(st.one_of(regular, structured))
 def test_nullable_is_whether_the_empty_text_belongs(expr: Expr) -> None:
     assert nullable(expr) == denotation.matches(expr, b"")
+
+
+def test_a_full_stack_leaves_no_stale_time_limit() -> None:
+    fresh = iter(range(10**6))
+    held: list[RecursionError] = []
+
+    def fill() -> None:
+        for deeper in range(3):
+            try:
+                moves(ex.seq(*[ex.star(ex.lit(b"%d" % next(fresh))) for _ in range(deeper + 1)]))
+            except RecursionError as error:
+                held.append(error)  # what its frames hold is not let go
+        assert derivatives.budget.stops_at is None
+        fill()
+
+    with pytest.raises(RecursionError):
+        fill()
+    assert held
+    assert derivatives.budget.stops_at is None

@@ -11,8 +11,7 @@ from __future__ import annotations
 import threading
 import time
 from bisect import bisect_left
-from collections.abc import Container, Iterator
-from contextlib import contextmanager
+from collections.abc import Container
 from heapq import heappop, heappush
 
 from .empty_text import nullable
@@ -273,38 +272,33 @@ def moves(node: Expr) -> Moves:
     """(byte mask, frames) pairs, topmost frame first; no frame is EPSILON, no frames means 'finished'. Masks may
     overlap."""
     if node.memo_moves is None:
-        with spending(MAX_MOVES_S):
+        is_outermost = budget.stops_at is None
+        try:
+            if is_outermost:
+                budget.stops_at = time.thread_time() + MAX_MOVES_S
             for rule in callees_first(node, lambda rule: rule.body.memo_moves is not None) if node.has_call else ():
                 rule.body.memo_moves = _prune(_moves(rule.body))  # kept: rules are reached in several ways
             node.memo_moves = _prune(_moves(node))
+        finally:
+            if is_outermost:
+                budget.stops_at = None
     return node.memo_moves
 
 
-@contextmanager
-def spending(seconds: float) -> Iterator[None]:
-    """Within it all moves together may take so much processor time, beyond which TooComplex is raised; of several
-    inside each other the outermost holds."""
-    if _budget.stops_at is not None:
-        yield
-        return
-    _budget.stops_at = time.thread_time() + seconds
-    try:
-        yield
-    finally:
-        _budget.stops_at = None
-
-
 class _Budget(threading.local):
+    """When this thread's derivation of moves gives up with TooComplex, in its processor time. Who finds None sets it
+    and takes it back in a `finally` of the same frame, with no call in between that could itself fail."""
+
     stops_at: float | None = None
 
 
-_budget = _Budget()
+budget = _Budget()
 
 
 def _prune(found: list[tuple[int, tuple[Expr, ...]]]) -> Moves:
     from .productive import is_productive
 
-    if _budget.stops_at is not None and time.thread_time() > _budget.stops_at:
+    if budget.stops_at is not None and time.thread_time() > budget.stops_at:
         raise TooComplex(
             "a part of the grammar can be read in too many ways (rules deep inside each other that may all be empty?)"
         )

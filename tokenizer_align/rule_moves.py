@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from contextlib import suppress
 
 from .choices import WIDE_BYTES, called, is_joined, known_body, plan_of, split_frames
-from .derivatives import heads, moves, spending
+from .derivatives import budget, heads, moves
 from .errors import TooComplex
 from .expressions import K_ALT, K_BOTH, K_CALL, K_REPEAT, K_SEQ, Expr
 from .left_recursion import check_left_recursion
@@ -29,13 +28,18 @@ def derive_rules(expr: Expr) -> None:
     """
     rules = _check_rules(expr)
     if rules:
-        with suppress(TooComplex), spending(MAX_DERIVING_S):  # what is left is derived when a text comes there
+        try:
+            budget.stops_at = time.thread_time() + MAX_DERIVING_S
             for rule in rules:
                 moves(rule.body)
             _derive_frames(expr)
             body = known_body(expr)
             if body.memo_states is None:
                 body.memo_states = prebuild(body)
+        except TooComplex:
+            pass  # what is left is derived when a text comes there
+        finally:
+            budget.stops_at = None
 
 
 def _check_rules(expr: Expr) -> list[Rule]:

@@ -132,6 +132,30 @@ def test_masks_equal_brute_force(kind: str, n_tokens: int) -> None:
         check_aligned(texts, reference, vocabulary, rng)
 
 
+def test_texts_go_on_behind_split_whole_tokens() -> None:
+    """What only a whole pre-token writes may come in pieces, as long as it may become something else: what follows is
+    then tokenized as behind the token itself."""
+    tokenizer = tiny_bpe("whole", 360)
+    vocabulary = Vocabulary.from_tokenizer(tokenizer, cache=None)
+    survival = survival_for(engine_for(vocabulary))
+    rng = random.Random(1)
+    n_split = 0
+    for token in survival.paths.pre_tokens.whole_ids.tolist():
+        word = (vocabulary.token_bytes[token] or b"").decode(errors="ignore")
+        texts = [word + rest for rest in ("", " ", "s", "1", "}", " ab", "\n")]
+        reference = brute_force(tokenizer, texts)
+        for _ in range(6):
+            matcher = compile_texts(texts, vocabulary, "aligned").matcher()
+            legal: set[int] = set()
+            while matcher.n_tokens == 0 or legal - set(vocabulary.eos_token_ids):
+                legal = expected(reference.aligned(matcher.text_bytes()), vocabulary)
+                assert ids_of(matcher) == legal, (texts, matcher.text_bytes())
+                if legal - set(vocabulary.eos_token_ids):
+                    matcher.advance(rng.choice(sorted(legal - set(vocabulary.eos_token_ids))))
+                    n_split += matcher.text_bytes() == word.encode() and matcher.n_tokens > 1
+    assert n_split > 10
+
+
 _SPECIAL_PARTS = ["<", "<e", "en", "nd>", ">", "a", " <", "<<end", "b>", SPECIAL, SPECIAL, f"<{SPECIAL}", f"{SPECIAL}a"]
 
 

@@ -41,10 +41,11 @@ Last = Any
 class LawConfiguration(Configuration):
     """A configuration with the states of P, and the last token where the law looks at it (else -1).
 
+    `states`: those in which a token may begin; `text_states`: all that the text may have led to.
     `lost`: the law is given up from here on, because nothing was left that it allows.
     """
 
-    __slots__ = ("last", "rows", "states")
+    __slots__ = ("last", "rows", "states", "text_states")
 
     def __init__(
         self,
@@ -56,8 +57,8 @@ class LawConfiguration(Configuration):
         token_id: int = -1,
     ) -> None:
         super().__init__(compiled, heads, parent, token_id)
-        self.states, self.last = states, last
-        self.lost = not states
+        self.states, self.text_states, self.last = compiled.survival.paths.open(states), states, last
+        self.lost = not self.states
         self.rows: tuple[Row, Row] | None = None  # what all last tokens share of a mask that depends on nothing else
 
 
@@ -172,7 +173,7 @@ class LawfulCompiled(Compiled, ABC):
         heads = self.engine.run_token(here.heads, token_id)
         if heads:
             if token_id < -1:  # a limit: no text
-                after = self._at(heads, here.states, here.last, here, token_id)
+                after = self._at(heads, here.text_states, here.last, here, token_id)
             elif token_id in self.engine.markers:  # what follows is tokenized by itself
                 if self._allows_marker(here):
                     after = self._at(heads, (self.survival.paths.start,), -1, here, token_id)
@@ -350,6 +351,6 @@ class LawfulCompiled(Compiled, ABC):
                 for bit, after in paths.ends_of(p, token)
                 if bit or last < 0 or not pairs.is_bad(last, token)
             }
-            by_token = tuple(sorted(reached)) or by_text
+            by_token = tuple(sorted(reached)) or paths.open(by_text) or (paths.start,)
             last = token
         return by_text, by_token, last

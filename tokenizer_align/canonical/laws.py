@@ -49,10 +49,10 @@ class AlignedCompiled(LawfulCompiled):
                 return None
         elif not self._survives(here.states, token, loose(heads)):
             return None
-        return self.survival.paths.read(here.states, self.vocabulary.token_bytes[token] or b""), -1
+        return self.survival.paths.read(here.text_states, self.vocabulary.token_bytes[token] or b""), -1
 
     def states_after(self, here: LawConfiguration, tokens: Ids) -> npt.NDArray[np.int32]:
-        return self.survival.paths.read_all(here.states, tokens)
+        return self.survival.paths.read_all(here.text_states, tokens)
 
     def _survives(self, states: States, token: int, heads: Heads) -> bool:
         survival = self.survival

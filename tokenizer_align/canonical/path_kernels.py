@@ -21,15 +21,13 @@ def may_stop(stop, kind):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def text_ends(first, arcs, starts, tokens, text_start, text, stops, out):  # type: ignore[no-untyped-def]
+def text_ends(first, arcs, starts, tokens, text_start, text, seen, out):  # type: ignore[no-untyped-def]
     """The states behind the texts of tokens, however these are split into pieces: rows (index into tokens, state) into
     out: int32[m, 2]. Returns how many rows there are; where that is more than m, the rest is missing.
 
-    starts: int32[n], where the texts begin; states in which nothing may end are left out.
+    starts: int32[n], where the texts begin. seen: int64[n_states], -1 everywhere.
     """
-    n_states = stops.shape[0]
-    here, after = np.zeros(n_states, np.int32), np.zeros(n_states, np.int32)
-    seen = np.full(n_states, -1, np.int64)
+    here, after = np.zeros(seen.shape[0], np.int32), np.zeros(seen.shape[0], np.int32)
     n_out = 0
     for i in range(tokens.shape[0]):
         token = tokens[i]
@@ -51,11 +49,10 @@ def text_ends(first, arcs, starts, tokens, text_start, text, stops, out):  # typ
             n = m
             here, after = after, here
         for j in range(n):
-            if stops[here[j]] != NOWHERE:
-                if n_out < out.shape[0]:
-                    out[n_out, 0] = i
-                    out[n_out, 1] = here[j]
-                n_out += 1
+            if n_out < out.shape[0]:
+                out[n_out, 0] = i
+                out[n_out, 1] = here[j]
+            n_out += 1
     return n_out
 
 

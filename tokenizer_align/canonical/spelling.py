@@ -62,7 +62,7 @@ class Speller:
         """The text's pre-tokens, along the run of P that can end behind it."""
         paths = self._survival.paths
         layers: list[dict[int, tuple[int, int]]] = []  # state -> (state before, bit)
-        here = list(states)
+        here = list(paths.open(states))
         for byte in text:
             layer: dict[int, tuple[int, int]] = {}
             for p in here:

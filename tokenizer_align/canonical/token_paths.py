@@ -162,7 +162,8 @@ class TokenPaths:
         automaton, starts = self.pre_tokens, np.array(states, np.int32)
         out = np.zeros((4 * len(tokens) + 16, 2), np.int32)
         while True:
-            n = text_ends(automaton.first, automaton.arcs, starts, tokens, self.text_start, self.text, self.stops, out)
+            seen = np.full(automaton.n_states, -1, np.int64)
+            n = text_ends(automaton.first, automaton.arcs, starts, tokens, self.text_start, self.text, seen, out)
             if n <= len(out):
                 return out[:n]
             out = np.zeros((n, 2), np.int32)
@@ -170,18 +171,23 @@ class TokenPaths:
     def read(self, states: States, data: bytes) -> States:
         """The states that are possible after more bytes of the text, however they are split into tokens.
 
-        Not those in the middle of a token that is always a whole pre-token: the text is written otherwise already.
+        Those in the middle of a token that is always a whole pre-token are among them: where other tokens wrote it,
+        the text goes on behind it all the same. No token begins in them: see `open`.
         """
         found = self._after.get((states, data))
         if found is None:
             here = set(states)
             for byte in data:
                 here = {after for p in here for _, after in self.step(p, byte)}
-            found = tuple(sorted(p for p in here if self.stops[p] != NOWHERE))
+            found = tuple(sorted(here))
             if len(self._after) > 1 << 16:
                 self._after.clear()
             self._after[states, data] = found
         return found
+
+    def open(self, states: States) -> States:
+        """The states among these in which a token may begin and end."""
+        return tuple(p for p in states if self.stops[p] != NOWHERE)
 
 
 def _masks_of(bits: npt.NDArray[np.bool_]) -> list[int]:

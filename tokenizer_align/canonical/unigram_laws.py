@@ -231,7 +231,8 @@ class UnigramCanonicalCompiled(CanonicalCompiled):
         for token in self._open_tokens(context_ids):
             by_text = paths.read(by_text, self.vocabulary.token_bytes[token] or b"") or (paths.start,)
             found = dict(self._read(states, behind, token))
-            states, behind = _sorted(found) if found else (by_text, -1)  # -1: its tokens are not canonical up to here
+            # -1: its tokens are not canonical up to here
+            states, behind = _sorted(found) if found else (paths.open(by_text) or (paths.start,), -1)
         return by_text, states, behind
 
 
