@@ -52,7 +52,7 @@ format: $(STAMP)
 
 # The peers are optional: what cannot be installed on this machine is left out of the comparison, and the report says so.
 $(VENV)/.bench-installed: $(STAMP)
-	@for p in matplotlib xgrammar llguidance outlines; do $(PIP) $$p || echo "$$p cannot be installed here; left out" >&2; done
+	@for p in matplotlib xgrammar llguidance outlines lm-format-enforcer; do $(PIP) $$p || echo "$$p cannot be installed here; left out" >&2; done
 	@touch $@
 
 bench: $(VENV)/.bench-installed

@@ -315,6 +315,9 @@ def test_missing_matplotlib_is_a_clear_message(
         draw(results_of(list(cells.values())), tmp_path / "bench.png")
 
 
+FOREIGN = ("xgrammar", "llguidance", "outlines", "outlines_core", "guidance", "lmformatenforcer")
+
+
 def test_missing_peers_are_named_and_left_out(setting: Setting, monkeypatch: pytest.MonkeyPatch) -> None:
     import builtins
     import sys
@@ -322,7 +325,7 @@ def test_missing_peers_are_named_and_left_out(setting: Setting, monkeypatch: pyt
     real_import = builtins.__import__
 
     def refuse(name: str, *args: Any, **kwargs: Any) -> Any:
-        if name.partition(".")[0] in ("xgrammar", "llguidance", "outlines", "outlines_core"):
+        if name.partition(".")[0] in FOREIGN:
             raise ImportError(f"No module named {name!r}")
         return real_import(name, *args, **kwargs)
 
@@ -331,11 +334,13 @@ def test_missing_peers_are_named_and_left_out(setting: Setting, monkeypatch: pyt
     monkeypatch.setattr(builtins, "__import__", refuse)
     found, absent = peers.find_peers(setting)
     assert [one.name for one in found] == ["transformers"]
-    assert [one.name for one in absent] == ["xgrammar", "llguidance", "outlines"]
+    assert [one.name for one in absent] == ["xgrammar", "llguidance", "outlines", "guidance", "lm-format-enforcer"]
     assert all("pip install" in one.reason for one in absent)
 
 
-@pytest.mark.parametrize("name", ["transformers", "xgrammar", "llguidance", "outlines"])
+@pytest.mark.parametrize(
+    "name", ["transformers", "xgrammar", "llguidance", "outlines", "guidance", "lm-format-enforcer"]
+)
 def test_peers_that_are_installed_write_legal_texts(setting: Setting, name: str) -> None:
     found, absent = peers.find_peers(setting)
     method = next((one for one in found if one.name == name), None)
@@ -345,9 +350,9 @@ def test_peers_that_are_installed_write_legal_texts(setting: Setting, name: str)
     method.prepare(workload)
     run = method.run(workload, [5, 6, 7])
     text = setting.vocabulary.decode(run.token_ids).decode("utf-8", "replace")
-    assert run.forward_passes >= len(run.token_ids)
+    assert run.forward_passes >= (1 if name == "guidance" else len(run.token_ids))  # it skips forced tokens
     if name != "transformers":
-        assert workload.is_valid(text) and run.mask_s is not None
+        assert workload.is_valid(text) and (run.mask_s is not None or name == "guidance")
 
 
 def test_command_writes_its_files(

@@ -18,6 +18,8 @@ PEERS = {
     "xgrammar": ("xgrammar_peer", "xgrammar", "transformers + xgrammar"),
     "llguidance": ("llguidance_peer", "llguidance", "transformers + llguidance"),
     "outlines": ("outlines_peer", "outlines", "transformers + Outlines"),
+    "guidance": ("guidance_peer", "guidance", "guidance"),
+    "lm-format-enforcer": ("lm_format_enforcer_peer", "lm-format-enforcer", "transformers + lm-format-enforcer"),
 }
 
 
