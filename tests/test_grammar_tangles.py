@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import time
 
 import pytest
 
@@ -148,3 +149,25 @@ def test_what_takes_too_long_is_refused(monkeypatch: pytest.MonkeyPatch) -> None
     with pytest.raises(TooComplex, match="too many ways"):
         compiled(made).matcher().advance(ord("("))
         made.matches("(" * DEPTH + "a" + ")" * DEPTH)
+
+
+@pytest.mark.parametrize("step", ['N N | N "b"', 'N N "b" | N', 'N? N? | "b" N', 'N N | N "b" | "c" N'])
+def test_doubling_rules_that_may_be_empty_and_go_on(step: str) -> None:
+    """Regression: each letter made new states of all that might follow, twice as many as the one before."""
+    grammar = chain(step, '"a"?', 10)
+    made = compiled(grammar)
+    matcher = made.matcher()
+    started_s = time.thread_time()
+    for i, letter in enumerate("aababaababbabaaa"):
+        assert matcher.is_complete() == grammar.matches("aababaababbabaaa"[:i])
+        matcher.advance(ord(letter))
+    assert time.thread_time() - started_s < 20  # minutes before
+    assert made.engine.automaton.n_built < 1_000
+
+
+def test_too_many_ways_behind_one_byte_are_said() -> None:
+    """Regression: unions of stacks went on without end."""
+    matcher = compiled(chain('(N | "b")* N', '"a"?', 14)).matcher()
+    with pytest.raises(TooComplex, match="can be read in too many ways"):
+        for letter in "aababaababbabaaa":
+            matcher.advance(ord(letter))

@@ -21,12 +21,14 @@ from .empty_text import nullable
 from .expressions import (
     EMPTY,
     EPSILON,
+    K_ALT,
     K_ANCHOR,
     K_CALL,
     K_KEYS,
     K_REPEAT,
     K_SEQ,
     K_SET,
+    WAYS,
     Expr,
     intern_node,
     lit,
@@ -174,6 +176,9 @@ class Automaton:
             tables.state_row.array[state] = self.objects.instance(expr)
             tables.state_self.row(state)[0] = expr.data[3]
             tables.state_kind.array[state] = k.KEYS
+        elif expr.kind == K_CALL and expr.data.name == WAYS:
+            body = expr.data.body
+            self._enter_choices(state, [self.frames(arg) for arg in (body.args if body.kind == K_ALT else (body,))])
         elif expr.kind == K_CALL:
             check_left_recursion(expr)
             self.build_alias(state, expr.data.body)

@@ -23,6 +23,7 @@ from .expressions import (
     K_REPEAT,
     K_SEQ,
     K_SET,
+    WAYS,
     Expr,
     Rule,
     alt,
@@ -85,7 +86,7 @@ def is_joined(expr: Expr) -> bool:
 
 def is_wide_call(expr: Expr) -> bool:
     """Whether an expression is the call of a grammar's rule that has many moves, as far as they were derived."""
-    if expr.kind != K_CALL or expr.data.name == FRAME or not expr.data.is_made:
+    if expr.kind != K_CALL or expr.data.name in (FRAME, WAYS) or not expr.data.is_made:
         return False
     found = expr.data.body.memo_moves
     return found is not None and len(found) >= MANY_MOVES
@@ -94,7 +95,9 @@ def is_wide_call(expr: Expr) -> bool:
 def known_body(expr: Expr) -> Expr:
     """What a call stands for, as far as rules were already made: so that equal languages share their states."""
     seen = 0
-    while expr.kind == K_CALL and expr.data.is_made and seen < 100:  # a rule that is only itself is refused elsewhere
+    while (
+        expr.kind == K_CALL and expr.data.name != WAYS and expr.data.is_made and seen < 100
+    ):  # a rule that is only itself is refused elsewhere
         expr, seen = expr.data.body, seen + 1
     return expr
 

@@ -45,19 +45,31 @@ def is_large(count: Expr, longest: int) -> bool:
 
 def clamp_counts(expr: Expr, longest: int) -> Expr:
     """The same masks without counts beyond the longest token; counts behind more than a few other parts stay."""
+    return _clamp(expr, longest, {}) if expr.counts else expr
+
+
+def _clamp(expr: Expr, longest: int, known: dict[Expr, Expr]) -> Expr:
+    """The same, for parts that may stand in many places."""
     if not expr.counts:
         return expr
+    found = known.get(expr)
+    if found is None:
+        found = known[expr] = _clamp_now(expr, longest, known)
+    return found
+
+
+def _clamp_now(expr: Expr, longest: int, known: dict[Expr, Expr]) -> Expr:
     if expr.kind == K_BOTH:
         return _clamp_both(expr, longest)
     if expr.kind == K_ALT:
-        return alt(*(clamp_counts(arg, longest) for arg in expr.args))
+        return alt(*(_clamp(arg, longest, known) for arg in expr.args))
     if expr.kind == K_SEQ:
         before: list[Expr] = []
         while expr.kind == K_SEQ and expr.args[0].kind != K_REPEAT and expr.args[0].plain and len(before) < MAX_BEFORE:
             before.append(expr.args[0])
             expr = expr.args[1]
         first, *rest = expr.args if expr.kind == K_SEQ else (expr,)
-        return seq(*before, clamp_counts(first, longest) if first.kind != K_SEQ else first, *rest)
+        return seq(*before, _clamp(first, longest, known) if first.kind != K_SEQ else first, *rest)
     if expr.kind == K_REPEAT and is_large(expr, longest):
         lo, _ = expr.data
         return repeat(expr.args[0], min(lo, longest + 1), None)

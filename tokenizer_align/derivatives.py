@@ -36,9 +36,12 @@ from .expressions import (
     K_SET,
     K_UNIQUE,
     K_WORDS,
+    WAYS,
     Expr,
+    Rule,
     alt,
     both_unchecked,
+    call,
     frame,
     lit,
     neg,
@@ -337,10 +340,18 @@ def _joined(found: list[tuple[int, tuple[Expr, ...]]]) -> list[tuple[int, tuple[
     merged: dict[tuple[Expr, ...], int] = {}
     for mask, several in parts:
         if len(several) > MAX_WAYS:
-            several = ((frame(alt(*(seq(*map(frame, frames)) for frames in several))),),)
+            several = ((_ways(several),),)
         for frames in several:
             merged[frames] = merged.get(frames, 0) | mask
     return apart + [(mask, frames) for frames, mask in merged.items()]
+
+
+def _ways(several: tuple[tuple[Expr, ...], ...]) -> Expr:
+    """A frame that stands for several stacks of frames."""
+    body = alt(*(seq(*map(frame, frames)) for frames in several))
+    if body.ways_rule is None:
+        body.ways_rule = Rule(WAYS, body)
+    return call(body.ways_rule)
 
 
 def _folded(frames: tuple[Expr, ...]) -> tuple[Expr, ...]:

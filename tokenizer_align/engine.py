@@ -39,7 +39,7 @@ from .unique_masks import UniqueMasks
 from .unique_plans import UniquePlans
 from .unique_runs import Tracked, UniqueRuns, heads_of
 from .vocabulary import Vocabulary
-from .walkers import Held, Walkers
+from .walkers import Held, Walkers, check_unions
 from .walks import walk_heads
 
 Mask = npt.NDArray[np.uint32]
@@ -349,6 +349,7 @@ class Engine(PlainTokens):
 
     def _again(self, result: int) -> None:
         if result == k.NEED_ROOM:
+            check_unions(self.tables.counts.array)
             self.walkers.settle()
             with self.changing():
                 self.tables.make_room()

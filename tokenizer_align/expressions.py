@@ -59,6 +59,7 @@ __all__ = [
     "K_SET",
     "K_UNIQUE",
     "K_WORDS",
+    "WAYS",
     "Expr",
     "LazyState",
     "Rule",
@@ -88,6 +89,7 @@ __all__ = [
 
 ALL_BYTES: Final = (1 << 256) - 1
 FRAME: Final = "(frame)"  # the name of rules that `frame` makes; no rule of a grammar is called so
+WAYS: Final = "(ways)"  # of those that stand for several stacks of frames
 MAX_COUNT: Final = 1 << 20  # repetitions inside each other are counted together up to so many
 _FACTOR_DEPTH = 8  # how many common parts are taken out at once; the rest shows itself in later derivatives
 

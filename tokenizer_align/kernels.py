@@ -75,6 +75,7 @@ PART_REQUEST = 1 << 61  # with root << 8 | byte: a part of a residual trie
 SEVERAL_LEADS, HAS_STRETCH = 1, 2  # of a node of the trie by shape: several bytes lead to it, it holds stretches
 SHAPE_HEIGHT = 1 << 30  # of its nodes: no count is known to last, a state that keeps going does
 MAX_JOIN_STEPS = 1 << 17  # of one union of stacks; beyond, two heads stay apart
+MAX_UNION_STEPS = 1 << 23  # of all unions behind one byte, some 0.2 s; beyond, the text is given up (TooComplex)
 NO_MEMBER = -3
 NOT_SEEN = -2
 N_ASCII = 128
@@ -87,9 +88,10 @@ OK, NEED_BUILD, NEED_ROOM, EMPTY, NEED_HEADS, LONG, NEED_HEAD_ROOM = 0, 1, 2, 3,
 # ANCHORS_PUSHED, whether a frame with FLAG_ANCHOR was pushed; SHAPED, node << 30 | state of the last one that went
 # through the trie by shape, or was answered as a text, for want of a memo, 0 for none.
 # Of a walk that waits: WAITING, how many entries of WAIT_ITEMS are used; LOST, whether it must begin again instead;
-# CORRECTING, how many of its items put right what those above them do, so that these cannot wait.
+# CORRECTING, how many of its items put right what those above them do, so that these cannot wait. UNION_STEPS: of the
+# unions behind the byte at hand; where they are too many, room is said to lack.
 NODES_VISITED, MEMO_HITS, DEEPEST, SETS_READ, ANCHORS_PUSHED, SHAPED, N_COUNTS = 8, 9, 10, 11, 12, 13, 24
-WAITING, LOST, CORRECTING = 7, 14, 15
+WAITING, LOST, CORRECTING, UNION_STEPS = 7, 14, 15, 16
 N_EXITS = 16  # places where a head that is walked by itself may end, -1 in other walks
 ONE_BYTE = 40  # an item's node << ONE_BYTE holds the only byte that is read there, plus one
 ROWS_LEFT, ROWS_EMPTY, N_PROGRESS = 1, 2, 16  # places of what threads that share rows write to
@@ -325,6 +327,9 @@ def join_stacks(ctx, a, b):  # type: ignore[no-untyped-def]
         a, b, phase = work[n - 4], work[n - 3], work[n - 2]
         if phase == 0:
             steps += 1
+            counts[UNION_STEPS] += 1
+            if counts[UNION_STEPS] > MAX_UNION_STEPS:
+                counts[2] = 1
             if steps > MAX_JOIN_STEPS or n + 8 > ctx[JOIN_CAPACITY]:
                 return np.int64(NO_MEMBER)
             if a in (b, NO_MEMBER) or b == NO_MEMBER:
@@ -604,7 +609,8 @@ def emit(ctx, code, stack, byte, first, n):  # type: ignore[no-untyped-def]
 @njit(cache=True, nogil=True)
 def step(ctx, begin, end, byte, first):  # type: ignore[no-untyped-def]
     """The closed heads after one byte, written from `first` on; returns their end."""
-    codes, stacks = _i64(ctx, HEAD_CODE), _i64(ctx, HEAD_STACK)
+    codes, stacks, counts = _i64(ctx, HEAD_CODE), _i64(ctx, HEAD_STACK), _i64(ctx, COUNTS)
+    counts[UNION_STEPS] = 0
     n = first
     for i in range(begin, end):
         n = emit(ctx, codes[i], stacks[i], byte, first, n)

@@ -45,6 +45,7 @@ class Expr:
         "memo_states",
         "plain",
         "uid",
+        "ways_rule",
     )
 
     kind: int
@@ -64,6 +65,7 @@ class Expr:
     memo_shortest: bytes | None
     memo_states: Any  # of a grammar: `prebuilt`
     frame_rule: Rule | None
+    ways_rule: Rule | None
 
     def __init__(self, kind: int, args: tuple[Expr, ...], data: Any) -> None:
         self.kind, self.args, self.data = kind, args, data
@@ -79,7 +81,7 @@ class Expr:
         self.memo_nullable = _nullable_now(self)
         self.memo_heads = self.memo_moves = self.memo_live = self.memo_productive = None
         self.memo_shortest = self.memo_lengths = self.memo_plan = self.memo_states = None
-        self.frame_rule = None
+        self.frame_rule = self.ways_rule = None
 
     def __repr__(self) -> str:
         return describe(self)

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import kernels as k
+from .errors import TooComplex
 from .tables import Array, Tables
 
 CAPACITY = 1024  # heads and cells that a new walker has room for
@@ -95,6 +96,7 @@ class Walker:
 
     def grow(self) -> None:
         """Make room: what a kernel wanted to write did not fit."""
+        check_unions(self.counts)
         n_nodes, n_hits = self.counts[k.NODES_VISITED], self.counts[k.MEMO_HITS]
         self._make(4 * self.capacity)
         self.counts[k.NODES_VISITED], self.counts[k.MEMO_HITS] = n_nodes, n_hits
@@ -121,6 +123,15 @@ class Walker:
         """What the last walk asked for."""
         asked: list[int] = self.requests[: int(self.counts[1])].tolist()
         return asked
+
+
+def check_unions(counts: Array) -> None:
+    """Raise TooComplex where a kernel gave up for too many unions of stacks, and not for want of room."""
+    if counts[k.UNION_STEPS] > k.MAX_UNION_STEPS:
+        counts[k.UNION_STEPS] = 0
+        raise TooComplex(
+            "what comes next can be read in too many ways (rules deep inside each other that may all be empty?)"
+        )
 
 
 def _apart(n: int) -> npt.NDArray[np.int64]:

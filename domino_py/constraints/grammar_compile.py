@@ -60,6 +60,7 @@ from .grammar_source import MAX_PROBLEMS, GrammarProblem
 
 WIDE_BYTES = 24  # a part that reads so many bytes at once has memos worth sharing
 MAX_INLINE = 2_000  # nodes of a part that is put in where it is used more than once
+MAX_INLINE_EMPTY = 160  # of one that may be empty: each part of it may come next, and each after each
 MAX_NESTING = 50  # parts inside each other without a frame between
 
 
@@ -118,7 +119,8 @@ class GrammarCompiler:
         if not expr.has_call:
             self._regular[name] = expr
         several = self._uses[name] > 1
-        is_shared = several and (expr.has_call or self._is_wide(expr) or size(expr, self._sizes) > MAX_INLINE)
+        longest = MAX_INLINE_EMPTY if expr.memo_nullable else MAX_INLINE
+        is_shared = several and (expr.has_call or self._is_wide(expr) or size(expr, self._sizes) > longest)
         self._values[name] = _framed(expr) if is_shared or self._depth(expr) > MAX_NESTING else expr
 
     def _depth(self, node: Expr) -> int:
