@@ -80,3 +80,19 @@ def test_a_directory_is_no_grammar(tmp_path: Path) -> None:
         domino.grammar(tmp_path)
     with pytest.raises(domino.InvalidOption, match=r"a\.txt does not say its syntax"):
         domino.grammar(tmp_path / "a.txt")
+
+
+@pytest.mark.parametrize(
+    ("text", "syntax", "message", "hint"),
+    [
+        ("root : 'a'", "gbnf", "'::=' was expected after the name 'root', not ':'", "syntax='lark'"),
+        ('root = "a"', "gbnf", "'::=' was expected after the name 'root', not '='", "syntax='ebnf'"),
+        ('start ::= "a"', "lark", "':' was expected, not '::='", "syntax='gbnf'"),
+        ('Start: "a"', "lark", "this name is in both cases", "upper-case"),
+        ("start: INT\n%import common.INTT", "lark", "common has no INTT", "Did you mean INT?"),
+    ],
+)
+def test_other_notations_are_told_by_their_signs(text: str, syntax: str, message: str, hint: str) -> None:
+    with pytest.raises(domino.ConstraintError) as raised:
+        domino.grammar(text, syntax=syntax)
+    assert message in str(raised.value) and hint in str(raised.value)

@@ -142,6 +142,7 @@ def test_constraints_of_tools_are_values() -> None:
         ([weather], {"tool_choice": "require"}, "required"),
         ([weather], {"format": "herms"}, "hermes"),
         ([weather], {"parallel": "yes"}, "parallel"),
+        ([weather], {"parallel": 0}, "parallel"),
     ],
 )
 def test_mistakes_are_named(given: Any, options: dict[str, Any], message: str) -> None:

@@ -7,6 +7,7 @@ imports from anywhere but `common` are refused where they stand.
 
 from __future__ import annotations
 
+import difflib
 import json
 import re
 
@@ -88,6 +89,10 @@ class _LarkReader(Reader):
             self.expect("}", "after the parameters of a template")
         self.match(_PRIORITY)
         self.skip()
+        if self.sees("::="):
+            self.fail("':' was expected, not '::='", "GBNF and EBNF have '::=': syntax='gbnf' or syntax='ebnf'.")
+        if not self.is_at_end and self.text[self.at].isalpha() and self.at == begin + len(head.group()):
+            self.fail("this name is in both cases", "Rules have lower-case names, terminals upper-case ones.", begin)
         self.expect(":", f"after the name {name!r}")
         body = self._choice()
         self.define(RuleDef(name, body, head.start(1), name.strip("_")[:1].isupper(), tuple(parameters)), begin)
@@ -123,7 +128,9 @@ class _LarkReader(Reader):
         alias = self._word() if self.take("->") else None
         for name in names:
             if name not in COMMON:
-                self.note(f"common has no {name}", begin, f"It has {', '.join(sorted(COMMON))}.")
+                near = difflib.get_close_matches(name, COMMON, n=1)
+                hint = f"Did you mean {near[0]}? " if near else ""
+                self.note(f"common has no {name}", begin, f"{hint}It has {', '.join(sorted(COMMON))}.")
                 self.broken.add(alias or name)
                 continue
             rule = RuleDef(alias or name, Leaf(common_terminal(name), begin), begin, True, is_imported=True)

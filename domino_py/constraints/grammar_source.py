@@ -123,7 +123,17 @@ class Reader:
 
     def expect(self, text: str, where: str) -> None:
         if not self.take(text):
-            self.fail(f"{text!r} was expected {where}, not {self.shown()}")
+            self.fail(f"{text!r} was expected {where}, not {self.shown()}", self._other_notation(text))
+
+    def _other_notation(self, sign: str) -> str | None:
+        """Whose sign stands where this one defines a rule."""
+        if sign in ("::=", "=") and self.sees(":"):
+            other = "GBNF has '::=': syntax='gbnf'." if self.sees("::=") else "Lark has ':': syntax='lark'."
+        elif sign in ("::=", ":") and self.sees("="):
+            other = "EBNF has '=': syntax='ebnf'."
+        else:
+            return None
+        return f"{other} The notation is the one that `syntax` names."
 
     def match(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
         """Read what the pattern matches here (blanks behind it stay)."""

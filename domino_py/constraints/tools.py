@@ -58,7 +58,7 @@ def tools(
         known = (*CHOICES, *names)
         shown = ", ".join(map(repr, known))
         raise InvalidOption(str(only or tool_choice), f"tool_choice={tool_choice!r} is none of {shown}.", known)
-    if not isinstance(parallel, int) or parallel < 0:
+    if not isinstance(parallel, int) or (parallel is not False and parallel < 1):
         raise InvalidOption("parallel", f"parallel={parallel!r} is neither True, False nor a number of calls.")
     if format not in ("auto", *FORMATS):
         raise InvalidOption(str(format), f"format={format!r}.", ("auto", *FORMATS))
