@@ -19,6 +19,7 @@ from tokenizer_align.canonical.judge import judge_of
 from tokenizer_align.errors import InvalidOption, VocabularyError
 from tokenizer_align.vocabulary import Vocabulary
 
+tokenizers, transformers = pytest.importorskip("tokenizers"), pytest.importorskip("transformers")
 N_TEXTS = 4000 if os.environ.get("DOMINO_SLOW") else 80
 # Content -> flags; all of them are ordinary text that is matched whole.
 KINDS: dict[str, dict[str, dict[str, bool]]] = {
@@ -134,6 +135,7 @@ def test_masks_hold_what_the_library_writes(base: str, kind: str) -> None:
 REFUSED: dict[str, dict[str, dict[str, bool]]] = {
     "overlaps": {"zebra": {"single_word": True}, "raz": {}},
     "is matched beside it": {"<br>": {"lstrip": True}, "\n": {}},
+    "is matched before it": {"<br>": {"single_word": True, "normalized": True}, "zebra": {}},
     "depends on words": {"zebra": {"single_word": True, "lstrip": True}},
     "is no text": {"<mark>": {"single_word": True}},
     "normalizer": {"zebra": {"normalized": True}, "rab": {}},
@@ -143,6 +145,19 @@ REFUSED: dict[str, dict[str, dict[str, bool]]] = {
 def test_blanks_that_are_written_otherwise_are_not_followed() -> None:
     reason = why_not(opened("unigram", "normalized")[1])
     assert reason is not None and "written otherwise" in reason
+
+
+def test_a_piece_that_is_matched_only_beside_words_leaves_only_any() -> None:
+    """Within a word Viterbi may still give it."""
+    tokenizer = tiny_unigram("metaspace", 0)
+    data = json.loads(tokenizer.backend_tokenizer.to_str())
+    i = next(i for i, (piece, _) in enumerate(data["model"]["vocab"]) if piece.isalpha() and len(piece) > 1)
+    flags = {"single_word": True, "lstrip": False, "rstrip": False, "normalized": False, "special": False}
+    data["added_tokens"].append({"id": i, "content": data["model"]["vocab"][i][0], **flags})
+    backend = tokenizers.Tokenizer.from_str(json.dumps(data))
+    tokenizer = transformers.PreTrainedTokenizerFast(tokenizer_object=backend, eos_token=tokenizer.eos_token)
+    reason = why_not(Vocabulary.from_tokenizer(tokenizer, cache=None))
+    assert reason is not None and "is a piece of other words as well" in reason
 
 
 @pytest.mark.parametrize("reason", REFUSED)

@@ -187,4 +187,4 @@ def _array(data: memoryview) -> npt.NDArray[np.generic]:
 
 
 # Raise the version whenever a reader comes to other bytes or rules than before.
-vocabulary_cache = ArrayCache("vocabularies", version=6)
+vocabulary_cache = ArrayCache("vocabularies", version=7)

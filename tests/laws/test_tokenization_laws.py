@@ -185,6 +185,21 @@ def test_where_every_text_spells_a_special_token_the_law_is_given_up() -> None:
         assert matcher.given_up_at == 0
 
 
+@pytest.mark.parametrize("law", ["canonical", "aligned"])
+def test_where_the_law_is_given_up_no_order_of_questions_matters(law: str) -> None:
+    """Tokens were refused as long as nobody had asked for the mask, and where another place's mask was kept."""
+    vocabulary = Vocabulary.from_tokenizer(tiny_bpe("gpt2", 300), cache=None)
+    (token,) = vocabulary.ids_by_bytes[b"a"]
+    compiled = compile_texts([f"a{SPECIAL}"], vocabulary, law)
+    before = compiled.matcher()
+    assert before.accepts(token) and ids_of(before) == {token}
+    compiled.age()
+    assert ids_of(before) == {token}
+    behind = compiled.matcher([vocabulary.ids_by_bytes[b"b"][0]])
+    behind.advance(token)
+    assert behind.given_up_at == 0
+
+
 def test_a_text_that_would_complete_a_token_of_the_prompt_is_taken_by_itself() -> None:
     vocabulary = Vocabulary.from_tokenizer(tiny_bpe("whole", 360), cache=None)
     n_alone = 0

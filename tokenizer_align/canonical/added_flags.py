@@ -78,6 +78,13 @@ def _check_content(
     for other, one in matched.items():
         if one.is_text and ((token.lstrip and other[-1].isspace()) or (token.rstrip and other[0].isspace())):
             raise VocabularyError(f"its added token {content!r} has {flags}, and {other!r} is matched beside it")
+        if one.is_text and token.single_word and token.normalized > one.normalized and _is_word(other[0] + other[-1]):
+            raise VocabularyError(f"its added token {content!r} has {flags}, and {other!r} is matched before it")
+
+
+def _is_word(ends: str) -> bool:
+    """Whether some of the characters belong to words."""
+    return bool(members("tokenizers", "word")[[ord(char) for char in ends]].any())
 
 
 def _meet(one: str, other: str) -> bool:

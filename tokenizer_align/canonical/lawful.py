@@ -75,7 +75,7 @@ class LawfulCompiled(Compiled, ABC):
         self.speller = Speller(survival)
         self._lawful: dict[tuple[Heads, States, Last], LawConfiguration] = {}
         self._recent: deque[LawConfiguration] = deque()
-        self._law_rows: dict[tuple[Heads, States, Last, bool], Mask] = {}
+        self._law_rows: dict[tuple[Heads, States, Last, bool, bool], Mask] = {}
         engine.keepers.add(self)
         self._unlawful_start = self.start
         with engine.in_use:
@@ -183,6 +183,10 @@ class LawfulCompiled(Compiled, ABC):
                 then = self._after(here, token_id, heads)
                 if then is not None:
                     after = self._at(heads, *then, here, token_id)
+            if after is None and here.mask_row is None and not here.lost:
+                self._mask(here)  # which shows whether the law is given up here
+                if here.lost:
+                    return self.lawful_successor(here, token_id)
         here.successors[token_id] = after
         return after
 
@@ -209,7 +213,7 @@ class LawfulCompiled(Compiled, ABC):
 
     def _mask(self, here: LawConfiguration) -> Mask:
         alike = here.lost or not self.survival.needs_counts(loose(here.heads), here.states)
-        key = (here.clamped if alike else here.heads, here.states, here.last, here.complete)
+        key = (here.clamped if alike else here.heads, here.states, here.last, here.complete, here.lost)
         row = self._law_rows.get(key)
         if row is None:
             new = self._any_row(here) if here.lost else self._row_and_markers(here)

@@ -152,9 +152,13 @@ def _unigram_rules(
     scores = np.array([score for _, score in model["vocab"]], dtype=np.float64)
     lowest = float(scores.min()) if len(scores) else 0.0
     byte_ids = _byte_ids(pieces) if model.get("byte_fallback") else _NO_BYTES
+
+    def is_added(piece: str) -> bool:
+        return piece in added and not added[piece].single_word  # within a word that one is a piece like any other
+
     for piece, i in pieces.items():
-        # Never the piece of a text: byte pieces spell bytes, markers are added tokens, blanks are written "▁".
-        if i == model.get("unk_id") or fallback_byte(piece) is not None or piece in added or " " in piece or not piece:
+        # Never the piece of a text: byte pieces spell bytes, added tokens are matched before, blanks are written "▁".
+        if i == model.get("unk_id") or fallback_byte(piece) is not None or is_added(piece) or " " in piece or not piece:
             scores[i] = np.nan
     return TokenizationRules(
         family="unigram",
