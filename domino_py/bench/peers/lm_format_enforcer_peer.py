@@ -22,10 +22,10 @@ class _Enforcer(Processed):
     def __init__(self, setting: Setting) -> None:
         super().__init__(setting, "lm-format-enforcer", "transformers + lm-format-enforcer")
         tokenizer: Any = setting.tokenizer
-        digit, special = tokenizer.encode("0")[-1], set(tokenizer.all_special_ids)
+        digit = tokenizer.encode("0")[-1]
         texts = []
-        for token in range(min(len(tokenizer), setting.vocabulary.n_rows)):
-            if token not in special:
+        for token, data in enumerate(setting.vocabulary.token_bytes):
+            if data is not None:
                 behind, alone = tokenizer.decode([digit, token])[1:], tokenizer.decode([token])
                 texts.append((token, behind, len(behind) > len(alone)))
         self._known = TokenEnforcerTokenizerData(
