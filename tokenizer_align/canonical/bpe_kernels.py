@@ -78,9 +78,10 @@ def find_merge(keys: Array, rows: Array, left: int, right: int) -> int:
 
 @njit(cache=True, nogil=True)
 def merge_symbols(
-    symbols: Array, n: int, following: Array, pair: Array, merges: Array, ranks: Array, keys: Array, rows: Array
-) -> Any:
-    """Merge `symbols[:n]` in place; (how many are left, row of the last merge or NO_ROW).
+    symbols: Array, n: int, following: Array, pair: Array, merges: Array, ranks: Array, keys: Array, rows: Array,
+    limit: int,
+) -> Any:  # fmt: skip
+    """Merge `symbols[:n]` in place, by ranks below `limit`; (how many are left, row of the last merge or NO_ROW).
 
     following, pair: int32 room for n entries: the place of the next symbol, and the row that merges with it.
     """
@@ -89,7 +90,7 @@ def merge_symbols(
         pair[i] = find_merge(keys, rows, symbols[i], symbols[i + 1]) if i + 1 < n else NO_ROW
     last = NO_ROW
     while True:
-        best, before_best, best_rank, before, i = -1, -1, NO_ROW, -1, 0
+        best, before_best, best_rank, before, i = -1, -1, limit, -1, 0
         while i < n:
             if pair[i] != NO_ROW and ranks[pair[i]] < best_rank:
                 best, before_best, best_rank = i, before, ranks[pair[i]]
@@ -137,7 +138,7 @@ def last_merges(
             is_spelled &= symbols[i] >= 0
         if not is_spelled:
             continue
-        left, last = merge_symbols(symbols, n, following, pair, merges, ranks, keys, rows)
+        left, last = merge_symbols(symbols, n, following, pair, merges, ranks, keys, rows, NO_ROW)
         if left == 1 and symbols[0] == ids[k]:
             out[k] = last
 
@@ -155,7 +156,7 @@ def encode_symbols(symbols: Array, merges: Array, ranks: Array, keys: Array, row
     """The ids that one pre-token's initial symbols (int32[n]) merge into."""
     merged = symbols.copy()
     following, pair = np.empty(len(symbols), np.int32), np.empty(len(symbols), np.int32)
-    left, _ = merge_symbols(merged, len(symbols), following, pair, merges, ranks, keys, rows)
+    left, _ = merge_symbols(merged, len(symbols), following, pair, merges, ranks, keys, rows, NO_ROW)
     return merged[:left]
 
 
@@ -202,14 +203,19 @@ def _spell(token: int, left: Array, right: Array, out: Array, n: int, stack: Arr
 
 
 @njit(cache=True, nogil=True)
-def _encodes_otherwise(
-    a: int, b: int, left: Array, right: Array, merges: Array, ranks: Array, keys: Array, rows: Array, room: Array
-) -> Any:
-    """Whether merging the symbols of a and b gives anything but a, b. room: int32[3, twice the longest token + 2]."""
-    n = _spell(a, left, right, room[0], 0, room[1])
-    n = _spell(b, left, right, room[0], n, room[1])
-    n, _ = merge_symbols(room[0], n, room[1], room[2], merges, ranks, keys, rows)
-    return n != 2 or room[0, 0] != a or room[0, 1] != b
+def _is_crossed(
+    a: int, b: int, limit: int, left: Array, right: Array, merges: Array, ranks: Array, keys: Array, rows: Array,
+    room: Array,
+) -> bool:  # fmt: skip
+    """Whether ranks below `limit` merge something across the seam of a and b. room: int32[3, twice the longest token
+    + 2]."""
+    seam = _spell(a, left, right, room[0], 0, room[1])
+    n = _spell(b, left, right, room[0], seam, room[1])
+    merge_symbols(room[0], n, room[1], room[2], merges, ranks, keys, rows, limit)
+    i = 0
+    while i < seam:
+        i = room[1, i]
+    return bool(i != seam)
 
 
 @njit(cache=True, nogil=True)
@@ -238,7 +244,7 @@ def is_bad_pair(
                     # Equal to the merge above `other`: the same merge, and this one stands to its left.
                     if when < consumed and (when < other_consumed or not shared[when]):
                         return True
-                    if shared[when] and _encodes_otherwise(a, b, left, right, merges, ranks, keys, rows, room):
+                    if shared[when] and _is_crossed(a, b, NO_ROW, left, right, merges, ranks, keys, rows, room):
                         return True
             other_consumed = phase[other]
             other = left[other]
@@ -249,24 +255,10 @@ def is_bad_pair(
 
 @njit(cache=True, nogil=True)
 def bad_row(
-    token: int,
-    is_right: bool,
-    left: Array,
-    right: Array,
-    phase: Array,
-    shared: Array,
-    merges: Array,
-    ranks: Array,
-    keys: Array,
-    rows: Array,
-    room: Array,
-    merge_starts: Array,
-    merge_rows: Array,
-    order: Array,
-    first: Array,
-    end: Array,
-    out: Array,
-) -> None:
+    token: int, is_right: bool, left: Array, right: Array, phase: Array, shared: Array, merges: Array, ranks: Array,
+    keys: Array, rows: Array, room: Array, merge_starts: Array, merge_rows: Array, order: Array, first: Array,
+    end: Array, out: Array,
+) -> None:  # fmt: skip
     """Set the bits of all tokens that are bad beside `token`, on its right or on its left, in out: uint32[n_words].
 
     merge_starts, merge_rows: the merges in which a symbol is the nearer part (left where is_right), by rising phase.
@@ -286,6 +278,7 @@ def bad_row(
                 continue
             other = merges[row, 1] if is_right else merges[row, 0]
             consumed, branch_end = NO_ROW, first[other] + 1
+            early = -1  # whether the seam is crossed while `other` stands, which is the same for all who hold it longer
             for i in range(first[other], end[other]):
                 found = order[i]
                 if i == branch_end:
@@ -296,8 +289,13 @@ def bad_row(
                     continue
                 if is_tie or consumed == when:
                     if shared[when]:
-                        a, b = (token, found) if is_right else (found, token)
-                        if not _encodes_otherwise(a, b, left, right, merges, ranks, keys, rows, room):
+                        crossed = early
+                        if consumed == when or early < 0:
+                            near, limit = (found, NO_ROW) if consumed == when else (other, when + 1)
+                            a, b = (token, near) if is_right else (near, token)
+                            crossed = int(_is_crossed(a, b, limit, left, right, merges, ranks, keys, rows, room))
+                            early = crossed if consumed > when else early
+                        if not crossed:
                             continue
                     elif not is_right and consumed == when:
                         continue
@@ -322,7 +320,7 @@ def first_of_text(
             return -2
         parts[0, n] = symbol
         n += 1
-    n, _ = merge_symbols(parts[0], n, parts[1], parts[2], merges, ranks, keys, rows)
+    n, _ = merge_symbols(parts[0], n, parts[1], parts[2], merges, ranks, keys, rows, NO_ROW)
     place = begin
     for i in range(n):
         token = parts[0, i]
