@@ -14,6 +14,7 @@ import pytest
 
 from tests.test_threads import TOKENS, VOCABULARY, tree
 from tokenizer_align import expressions as ex
+from tokenizer_align import kernels as k
 from tokenizer_align import walkers
 from tokenizer_align.compiled import Compiled
 from tokenizer_align.engine import Engine
@@ -226,3 +227,10 @@ def test_rows_with_and_without_markers_come_in_one_call() -> None:
     other = compiled_for(domino.regex("a"), Vocabulary.from_bytes([None, b"a"], [0]), "any").matcher()
     with pytest.raises(domino.InvalidOption, match="one vocabulary"):
         domino.fill([matchers[0], other], out)
+
+
+def test_no_two_counts_share_a_place() -> None:
+    """Regression: two did, and a walk never ended."""
+    places = [k.NODES_VISITED, k.MEMO_HITS, k.DEEPEST, k.SETS_READ, k.ANCHORS_PUSHED, k.SHAPED, k.WAITING, k.LOST]
+    places += [*range(7), k.CORRECTING, k.UNION_STEPS, k.N_EXITS]  # the first have no names
+    assert len(set(places)) == len(places) and max(places) < k.N_COUNTS

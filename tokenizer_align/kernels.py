@@ -91,8 +91,8 @@ OK, NEED_BUILD, NEED_ROOM, EMPTY, NEED_HEADS, LONG, NEED_HEAD_ROOM = 0, 1, 2, 3,
 # CORRECTING, how many of its items put right what those above them do, so that these cannot wait. UNION_STEPS: of the
 # unions behind the byte at hand; where they are too many, room is said to lack.
 NODES_VISITED, MEMO_HITS, DEEPEST, SETS_READ, ANCHORS_PUSHED, SHAPED, N_COUNTS = 8, 9, 10, 11, 12, 13, 24
-WAITING, LOST, CORRECTING, UNION_STEPS = 7, 14, 15, 16
-N_EXITS = 16  # places where a head that is walked by itself may end, -1 in other walks
+WAITING, LOST, CORRECTING, UNION_STEPS = 7, 14, 15, 17
+N_EXITS = 16  # of COUNTS too: places where a head that is walked by itself may end, -1 in other walks
 ONE_BYTE = 40  # an item's node << ONE_BYTE holds the only byte that is read there, plus one
 ROWS_LEFT, ROWS_EMPTY, N_PROGRESS = 1, 2, 16  # places of what threads that share rows write to
 # --- slots of kept rows: addresses, bounds and how much is used -------------------------------------------------
