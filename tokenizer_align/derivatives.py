@@ -58,7 +58,7 @@ Moves = tuple[tuple[int, tuple[Expr, ...]], ...]
 
 MAX_SEARCH = 50_000  # nodes visited to decide whether an intersection is empty, before TooComplex
 MAX_SEARCH_S = 2.0  # the same in processor time, once
-MAX_MOVES_S = 5.0  # of processor time, for what one expression does
+MAX_MOVES_S = 20.0  # of processor time, for what one expression does, the rules included that are made meanwhile
 MAX_FRAMES = 32  # that one byte puts onto the stack; what lies below is one frame that unfolds when it is reached
 MAX_WAYS = 8  # stacks behind one byte; where there are more, they are one
 MIN_SEARCH = 1_000  # so many were visited: a pause of the machine decides nothing
