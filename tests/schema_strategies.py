@@ -13,8 +13,8 @@ from typing import Any
 from hypothesis import strategies as st
 
 from tokenizer_align import recognizer
-from tokenizer_align.derivatives import moves
 from tokenizer_align.expressions import Expr
+from tokenizer_align.moves import moves
 from tokenizer_align.shortest import shortest
 
 KEYS = ["a", "b", "ab", 'q"', "é", ""]

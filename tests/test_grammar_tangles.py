@@ -9,7 +9,7 @@ import pytest
 
 import domino_py as domino
 from domino_py.constraints.base import Constraint
-from tokenizer_align import derivatives
+from tokenizer_align import moves
 from tokenizer_align.compiled import Compiled, compile_expression
 from tokenizer_align.errors import TooComplex
 from tokenizer_align.expressions import byte_set, repeat
@@ -124,14 +124,14 @@ def test_stacks_that_are_joined_stay_the_same_language(monkeypatch: pytest.Monke
     """Against an enumeration, where more stacks follow a byte than are kept side by side."""
     ends = ["".join(word) for n in (1, 2, 3) for word in itertools.product("xyz", repeat=n)]
     chosen = ends[::2]
-    assert len(chosen) > derivatives.MAX_WAYS
+    assert len(chosen) > moves.MAX_WAYS
     rules = [f'h{i} ::= "a" tail?\ne{i} ::= "{end}" tail?' for i, end in enumerate(chosen)]
     ways = " | ".join(f"h{i} e{i}" for i in range(len(chosen)))
-    n_joined, joined = [], derivatives._joined
-    monkeypatch.setattr(derivatives, "_joined", lambda found: n_joined.append(len(found)) or joined(found))
+    n_joined, joined = [], moves._joined
+    monkeypatch.setattr(moves, "_joined", lambda found: n_joined.append(len(found)) or joined(found))
     grammar = domino.grammar("\n".join([f"root ::= {ways}", *rules, 'tail ::= "(" tail? ")"']), syntax="gbnf")
     made = compiled(grammar)
-    assert max(n_joined) > derivatives.MAX_WAYS
+    assert max(n_joined) > moves.MAX_WAYS
     for first, last, end in itertools.product(("", "()", "(())", "()()"), ("", "()", "(())", "("), ends):
         word, is_legal = f"a{first}{end}{last}", end in chosen and first != "()()" and last != "("
         assert grammar.matches(word) == is_legal, word
@@ -144,7 +144,7 @@ def test_stacks_that_are_joined_stay_the_same_language(monkeypatch: pytest.Monke
 
 def test_what_takes_too_long_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where a rule has too many ways after all, nobody waits for ever."""
-    monkeypatch.setattr(derivatives, "MAX_MOVES_S", -1.0)
+    monkeypatch.setattr(moves, "MAX_MOVES_S", -1.0)
     made = chain('"(" N ")" | "x" N?', '"a" r0?')
     with pytest.raises(TooComplex, match="too many ways"):
         compiled(made).matcher().advance(ord("("))

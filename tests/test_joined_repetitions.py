@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from domino_py.constraints.regex import regex
 from tokenizer_align import expressions as ex
-from tokenizer_align.derivatives import is_live, moves
+from tokenizer_align.derivatives import is_live
 from tokenizer_align.expressions import LazyState
+from tokenizer_align.moves import moves
 from tokenizer_align.recognizer import matches
 from tokenizer_align.shortest import shortest
 

@@ -22,6 +22,7 @@ from domino_py.constraints.schema import json_schema
 from domino_py.constraints.schema_compile import SchemaCompiler
 from domino_py.constraints.schema_document import Document
 from domino_py.constraints.schema_keywords import KEYWORDS
+from tokenizer_align import moves
 from tokenizer_align.errors import ConstraintError, TooComplex, UnsupportedSchema
 from tokenizer_align.recognizer import run
 
@@ -201,6 +202,13 @@ def test_patterns_of_keys_that_overlap_run_out_of_time_and_say_so() -> None:
     with schema_limits.time_limit(1), pytest.raises((TooComplex, UnsupportedSchema)):
         SchemaCompiler(Document(schema), JsonStyle()).build_ahead(everything=True)
     assert time.thread_time() - started_s < 6  # the limit and one search, with room to spare
+
+
+def test_rules_that_are_made_meanwhile_take_no_time_from_a_derivation(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Regression: on a slow machine the 20,000 rules of one array used up the time for too many ways."""
+    monkeypatch.setattr(moves, "MAX_MOVES_S", 0.2)
+    schema = {"contains": {"const": 1.5}, "minItems": 10_000, "maxContains": 1}
+    run(json_schema(schema).expression, b"[")
 
 
 NO_SCHEMAS = ['{"a": 1, "a": 2}', '{"const": NaN}', '{"minimum": 1e99999}', "[" * 100_000, "", "5", "nul"]

@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 from tests.reference.languages import regular
 from tokenizer_align import derivatives
 from tokenizer_align import expressions as ex
-from tokenizer_align.derivatives import heads, is_live, moves
+from tokenizer_align.derivatives import heads, is_live
 from tokenizer_align.errors import TooComplex
 from tokenizer_align.lengths import bytes_of, is_surely_empty, lengths
+from tokenizer_align.moves import moves
 from tokenizer_align.recognizer import matches
 from tokenizer_align.shortest import shortest
 

@@ -1,6 +1,6 @@
 """The byte automaton: expressions as states with dense rows, made when a walk first meets them.
 
-A state is one expression in one frame. Building it turns `derivatives.moves` into a row of 256 targets: a state,
+A state is one expression in one frame. Building it turns `moves.moves` into a row of 256 targets: a state,
 nothing, or a list of alternatives that push frames. Literals live in a byte pool and need no rows; an object's keys are
 walked in a shared key trie, with the keys still open as bits, so a new set of open keys costs one small instance.
 """

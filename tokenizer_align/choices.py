@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from .derivatives import heads, is_known_live, moves
+from .derivatives import heads, is_known_live
 from .empty_text import nullable
 from .expressions import (
     EPSILON,
@@ -32,6 +32,7 @@ from .expressions import (
     seq,
     seq_parts,
 )
+from .moves import moves
 
 Frames = tuple[Expr, ...]
 

@@ -203,7 +203,7 @@ def class_state(spec: MemberSpec, index: int, position: int) -> Expr:
 
 
 def key_moves(node: Expr) -> Moves:
-    """Moves of a K_KEYS node, as `derivatives.moves` gives them.
+    """Moves of a K_KEYS node, as `moves.moves` gives them.
 
     Undeclared keys go their own ways from the first byte on; a declared one does where no other begins like it.
     """

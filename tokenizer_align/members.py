@@ -202,7 +202,7 @@ def open_ways(spec: MemberSpec, open_keys: int, count: int) -> tuple[int, bool]:
 
 
 def key_moves(node: Expr) -> Moves:
-    """Moves of a K_KEYS node, as `derivatives.moves` gives them."""
+    """Moves of a K_KEYS node, as `moves.moves` gives them."""
     from .derivatives import heads, is_live
 
     spec, open_keys, count, position = node.data

@@ -13,9 +13,9 @@ import weakref
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from .derivatives import moves
 from .empty_text import nullable
 from .expressions import EPSILON, K_ANCHOR, Expr
+from .moves import moves
 from .unique import Level, first_level, read_values
 
 MAX_JOINS = 1 << 17  # unions that are remembered

@@ -9,10 +9,11 @@ import time
 from collections import deque
 
 from .choices import WIDE_BYTES, called, is_joined, known_body, plan_of, split_frames
-from .derivatives import budget, heads, moves
+from .derivatives import heads
 from .errors import TooComplex
 from .expressions import K_ALT, K_BOTH, K_CALL, K_REPEAT, K_SEQ, Expr
 from .left_recursion import check_left_recursion
+from .moves import budget, moves
 from .nodes import Rule
 from .prebuilt import prebuild
 

@@ -76,7 +76,7 @@ def anchor(kind: str) -> Expr:
 
 
 def tracked_moves(node: Expr) -> list[tuple[int, tuple[Expr, ...]]]:
-    """Moves of both kinds of nodes, as `derivatives.moves` gives them."""
+    """Moves of both kinds of nodes, as `moves.moves` gives them."""
     if node.kind == K_ANCHOR:
         return [(1 << CLOSING[node.data], ())]
     kind, body = node.data[0], node.args[0]

@@ -97,7 +97,7 @@ def _quotes(constraint: Constraint) -> Iterator[Problem]:
 
 def _begins_with(expr: Expr) -> int:
     """The bytes that texts may begin with, as a 256-bit mask."""
-    from tokenizer_align.derivatives import moves
+    from tokenizer_align.moves import moves
 
     found = 0
     for mask, _ in moves(expr):
