@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import domino_py as domino
-from tokenizer_align import choices, derivatives, rule_moves
+from tokenizer_align import choices, derivatives, moves, rule_moves
 from tokenizer_align.compiled import Compiled
 from tokenizer_align.engine import Engine
 from tokenizer_align.expressions import Expr
@@ -31,7 +31,7 @@ def noting(derived: list[Expr], function: Callable[..., Any]) -> Callable[..., A
 def test_first_texts_derive_nothing_that_the_grammar_has_not(monkeypatch: pytest.MonkeyPatch) -> None:
     expr = domino.grammar(SUMS, syntax="lark").expression
     derived = list[Expr]()
-    for module, name in ((derivatives, "_moves"), (derivatives, "_heads"), (choices, "_plan")):
+    for module, name in ((moves, "_moves"), (derivatives, "_heads"), (choices, "_plan")):
         monkeypatch.setattr(module, name, noting(derived, getattr(module, name)))
     matcher = Compiled(expr, VOCABULARY, engine=Engine(VOCABULARY)).matcher()
     for byte in b"12+(x3-4y)":
